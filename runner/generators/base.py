@@ -1,0 +1,87 @@
+"""What a load generator is to Lapsheet: a command to run and a reader of its raw output.
+
+A generator is one module with one class. It never runs anything itself: the capture starts the command
+(pinned, watched, stopped) and hands the folder of raw files to ``read``, so that a stored run can be
+recomputed by the same code, years later, without the generator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from runner.model import Note
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to send. ``duration`` in seconds; ``rate`` in requests/s (open loop) or None (closed loop)."""
+
+    url: str
+    connections: int
+    duration: float
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """An argv, and the name of the raw file its standard output goes to."""
+
+    argv: list[str]
+    stdout: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one execution of a generator measured, from its raw files alone.
+
+    ``window`` is the measured time in seconds; ``ok`` are completed 2xx responses; ``statuses`` maps
+    status code to completed responses; ``errors`` maps the generator's words to failed requests, without
+    those cut off at the deadline, which are ``cut_off``. ``latency`` has metric keys of
+    `runner.metrics` and seconds; ``reported`` the generator's own other figures, in base units;
+    ``flags`` what a reader must know of them.
+    """
+
+    window: float
+    ok: int
+    statuses: dict[int, int]
+    errors: dict[str, int]
+    cut_off: int
+    latency: dict[str, float]
+    reported: dict[str, float]
+    flags: list[Note] = field(default_factory=list)
+
+    @property
+    def throughput(self) -> float:
+        """2xx completions over the measured window, in 1/s: ours, because generators disagree."""
+        return self.ok / self.window if self.window > 0 else 0.0
+
+
+class LoadGenerator(Protocol):
+    """The interface of every generator.
+
+    ``notes`` are its standing limits (a censored tail, uncorrected percentiles), shown on every page
+    that has its figures.
+    """
+
+    name: str
+    notes: list[Note]
+
+    def version(self) -> str | None:
+        """The version found on this machine, or None where the generator is not to be had."""
+
+    def flags(self, load: Load) -> list[str]:
+        """The flags that shape the measurement, without the URL and the body, for the manifest."""
+
+    def command(self, load: Load, folder: Path) -> Command:
+        """The command of one execution; a plan it needs is written to ``folder``.
+
+        Raises GeneratorError if it cannot do what is asked (open loop, a method).
+        """
+
+    def read(self, folder: Path) -> Outcome:
+        """What the raw files in ``folder`` say. Raises GeneratorError naming file and field."""
