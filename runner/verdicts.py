@@ -1,0 +1,142 @@
+"""What may be said of two rows of a summary: faster, slower, by what factor, or nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from runner.errors import AnalysisError
+from runner.metrics import metric as registered
+from runner.model import Case, Run
+from runner.tiers import distinct
+
+_MISSING = object()
+
+
+class Row(Protocol):
+    """One row of `runner.analysis.summary`: a pandas Series or a dict."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the evidence says of ``a`` against ``b``.
+
+    ``faster`` means better in the metric's direction (a lower latency is faster). ``reason`` is why two
+    rows are not comparable or not distinguishable, as words for a page; ``band`` the relative noise
+    band used, NaN where none is known and the ranges alone decided.
+    """
+
+    relation: Literal["faster", "slower", "indistinguishable", "not comparable"]
+    reason: str = ""
+    band: float = math.nan
+
+
+def verdict(a: Row, b: Row, metric: str, band: float | None = None) -> Verdict:
+    """Whether row ``a`` is faster or slower than ``b``.
+
+    ``band`` is relative; None takes the larger of the two rows' own. An untiered row (one sample,
+    attempts missing, a floor, a twin) carries no claim: ``not comparable``. Whether the two cases were
+    measured alike is `comparable`'s question. Raises AnalysisError if a row is of another metric.
+    """
+    for row in (a, b):
+        if row["metric"] != metric:
+            raise AnalysisError(f"a row of {row['metric']!r} cannot be judged by {metric!r}")
+    if band is None:
+        band = _larger(float(a["band"]), float(b["band"]))
+    for row in (a, b):
+        if row["untiered"]:
+            return Verdict("not comparable", f"{row['case']}: {row['untiered']}", band)
+    here, there = _figures(a), _figures(b)
+    if not distinct(here, there, band):
+        overlap = here[1] <= there[2] and there[1] <= here[2]
+        reason = "the ranges overlap" if overlap else f"the difference is within the noise band of {band:.1%}"
+        return Verdict("indistinguishable", reason, band)
+    better = here[0] > there[0] if registered(metric).better == "higher" else here[0] < there[0]
+    return Verdict("faster" if better else "slower", "", band)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """``value`` is median over median; ``low`` and ``high`` are the furthest apart that samples allow.
+
+    ``bound`` is "≥" or "≤" where one side is a floor, so that the ratio is a bound itself, and "?"
+    where both sides are and nothing bounds it.
+    """
+
+    value: float
+    low: float
+    high: float
+    bound: Literal["", "≥", "≤", "?"] = ""
+
+
+def ratio(a: Row, b: Row) -> Ratio:
+    """Row ``a`` over row ``b``, with its range [low a / high b, high a / low b].
+
+    Raises AnalysisError for rows of two metrics, without an accepted sample, or with nought below.
+    """
+    if a["metric"] != b["metric"]:
+        raise AnalysisError(f"no ratio of {a['metric']!r} to {b['metric']!r}", "Give both the same metric.")
+    here, there = _figures(a), _figures(b)
+    for row, figures in ((a, here), (b, there)):
+        if any(math.isnan(figure) for figure in figures):
+            raise AnalysisError(f"{row['case']} has no accepted sample of {row['metric']}, so no ratio")
+    if there[1] <= 0:
+        raise AnalysisError(f"{b['case']} has a {b['metric']} of nought, so no ratio")
+    return Ratio(here[0] / there[0], here[1] / there[2], here[2] / there[1], _bound(a, b))
+
+
+def _bound(a: Row, b: Row) -> Literal["", "≥", "≤", "?"]:
+    """Of what kind a ratio is: a floor's true value is at least (a latency's: at most) the measured one."""
+    if a["floor"] and b["floor"]:
+        return "?"
+    if not a["floor"] and not b["floor"]:
+        return ""
+    higher = registered(str(a["metric"])).better == "higher"
+    return "≥" if bool(a["floor"]) == higher else "≤"
+
+
+def comparable(run_a: Run, case_a: Case, run_b: Run, case_b: Case, varies: Collection[str]) -> list[str]:
+    """The names that differ between two cases beyond what is meant to vary; empty means comparable.
+
+    Names are dimensions and the runs' stored ``comparable`` fields. A field called after a dimension in
+    the plural (``workloads``) and holding a table by that dimension's values is compared only at the
+    two cases' own values, and varies with the dimension. A field that one of the runs does not have
+    differs, since nobody can say that it agrees; two runs that store none at all differ in
+    ``comparable``. ``environment`` goes with ``server``: another server may have another environment.
+    """
+    differing = [
+        name
+        for name in dict.fromkeys([*case_a.dimensions, *case_b.dimensions])
+        if case_a.dimensions.get(name, _MISSING) != case_b.dimensions.get(name, _MISSING)
+    ]
+    if case_a.environment != case_b.environment and "server" not in varies:
+        differing.append("environment")
+    if run_a.id != run_b.id and not (run_a.comparable and run_b.comparable):
+        differing.append("comparable")
+    for name in dict.fromkeys([*run_a.comparable, *run_b.comparable]):
+        if name.endswith("s") and name[:-1] in varies:
+            continue
+        if _field(run_a, case_a, name) != _field(run_b, case_b, name):
+            differing.append(name)
+    return [name for name in dict.fromkeys(differing) if name not in varies]
+
+
+def _field(run: Run, case: Case, name: str) -> Any:
+    value = run.comparable.get(name, _MISSING)
+    dimension = name.removesuffix("s")
+    if isinstance(value, dict) and dimension != name and dimension in case.dimensions:
+        return value.get(str(case.dimensions[dimension]), _MISSING)
+    return value
+
+
+def _figures(row: Row) -> tuple[float, float, float]:
+    return float(row["median"]), float(row["low"]), float(row["high"])
+
+
+def _larger(a: float, b: float) -> float:
+    known = [band for band in (a, b) if not math.isnan(band)]
+    return max(known, default=math.nan)
