@@ -1,0 +1,1 @@
+"""Lapsheet's own speed, and the synthetic runs it is measured with."""
