@@ -5,7 +5,8 @@
     ├── ArtifactError        a run folder is wrong (file, line, field)
     ├── MachineError         this machine cannot do what was asked (CPUs, ports)
     ├── GeneratorError       no load generator, or its output cannot be read
-    ├── ServerError          a server under test did not do what it must
+    ├── ServerError          a server under test did not do what it must: a result
+    ├── RejectionError       the surroundings spoilt a sample: it is rejected and retried
     └── AnalysisError        a comparison or a selection that the data does not allow
 """
 
@@ -51,6 +52,17 @@ class ServerError(LapsheetError):
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
+        self.code = code
+
+
+class RejectionError(LapsheetError):
+    """The surroundings spoilt a sample (foreign load, a dead generator, a lost port).
+
+    ``code`` is the short reason kept in the sample.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
         self.code = code
 
 

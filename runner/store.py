@@ -73,7 +73,7 @@ def read_manifest(folder: Path) -> Run:
         _check_version(path, data)
         raise ArtifactError(f"{path}: {_first(error)}", "The manifest is damaged or not Lapsheet's.") from None
     _check_version(path, data)
-    if run.id != folder.name and not folder.name.startswith("ref-"):
+    if run.id != folder.name:
         raise ArtifactError(f"{path}: id is {run.id!r}, the folder is {folder.name!r}", "Rename the folder.")
     return run
 

@@ -114,7 +114,10 @@ class Defaults(Table):
 
 
 class Twin(Table):
-    """The A/A lane: this server runs twice a round, under two labels."""
+    """The A/A lane: this server runs twice a round, under two labels.
+
+    Where it was not selected, or a suite has no such table, the first selected server is the twin.
+    """
 
     server: str
 
@@ -270,11 +273,13 @@ def cases(suite: Suite, parameters: Parameters) -> list[Case]:
                     )
                     found.setdefault(case.id, case)
     result = list(found.values())
-    if parameters.twin and suite.twin:
+    if parameters.twin:
+        chosen = suite.twin.server if suite.twin else ""
+        twin = chosen if chosen in parameters.servers else parameters.servers[0]
         result += [
             case.model_copy(update={"id": f"{case.id}/twin", "role": "twin", "twin_of": case.id})
             for case in found.values()
-            if case.dimensions["server"] == suite.twin.server
+            if case.dimensions["server"] == twin
         ]
     return result
 

@@ -1,0 +1,390 @@
+"""The command `lapsheet`: parses, calls, prints."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from runner import __version__, capture, doctor, quickstart, store, suite, verify
+from runner import plan as plans
+from runner.errors import ArtifactError, LapsheetError, SuiteError
+from runner.model import ID_RULE, Run, is_id
+from runner.plan import Options, Plan
+from runner.progress import Display, duration
+from runner.summarize import as_csv, as_json, print_table
+
+app = typer.Typer(
+    name="lapsheet",
+    help="Benchmark reports that readers can check: capture pinned runs, publish them as a site.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+_out = Console(highlight=False)
+_err = Console(stderr=True, highlight=False)
+
+SuiteName = Annotated[str, typer.Argument(help="A bundled suite's name (see `suites`) or a .toml file's path.")]
+Servers = Annotated[list[str] | None, typer.Option("--server", help="Only this server; repeat for more.")]
+Workloads = Annotated[list[str] | None, typer.Option("--workload", help="Only this workload; repeat for more.")]
+Workers = Annotated[
+    list[int] | None,
+    typer.Option("--workers", min=1, max=1024, help="Worker processes, instead of each series' own; repeatable."),
+]
+Duration = Annotated[float | None, typer.Option(min=0.1, max=3600, help="Seconds a sample is measured.")]
+Warmup = Annotated[float | None, typer.Option(min=0, max=3600, help="Seconds of load before each sample.")]
+Repeats = Annotated[int | None, typer.Option(min=1, max=1000, help="Samples a case; rankings want five.")]
+Connections = Annotated[int | None, typer.Option(min=1, max=100_000, help="Keep-alive connections.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the order of each round.")]
+Rate = Annotated[
+    float | None,
+    typer.Option(min=0.1, help="Open loop: requests/s sent whatever comes back. Without it, closed loop."),
+]
+GeneratorName = Annotated[
+    str | None, typer.Option("--generator", help="oha or k9; by default oha where it is installed.")
+]
+Cpus = Annotated[
+    list[str] | None,
+    typer.Option("--cpus", metavar="ROLE=LIST", help="CPUs of a role, as in server=1-4; repeat for each role."),
+]
+TwinLane = Annotated[
+    bool | None,
+    typer.Option(
+        "--twin/--no-twin",
+        help="The A/A lane: one server runs twice a round, which shows the noise. On unless servers or "
+        "workloads are selected.",
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "--artifacts", help="The folder that holds the runs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ARTIFACTS = Path("artifacts")
+
+
+def main() -> None:
+    """Run the command line; errors that a person can mend are printed without a traceback."""
+    try:
+        app()
+    except LapsheetError as error:
+        _err.print(f"[red]error:[/red] {escape(error.message)}")
+        if error.hint:
+            _err.print(error.hint, markup=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        _err.print("stopped; all stored samples are safe")
+        sys.exit(130)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"lapsheet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("doctor")
+def doctor_command(output: Output = ARTIFACTS, json_: AsJson = False) -> None:
+    """Examine this machine: what would spoil or prevent a run, and the remedy for each.
+
+    Exits 1 if something prevents a run.
+    """
+    findings = doctor.examine(output)
+    if json_:
+        print(doctor.as_json(findings))
+    else:
+        doctor.render(findings)
+    if any(finding.status == "fail" for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def suites(json_: AsJson = False) -> None:
+    """List the bundled suites."""
+    loaded = [suite.load(path.stem).suite for path in suite.bundled()]
+    if json_:
+        fields = {"name", "title", "description"}
+        print(json.dumps([item.model_dump(include=fields) for item in loaded], indent=1))
+        return
+    for item in loaded:
+        _out.print(f"{item.name}: {item.title}", markup=False, style="bold")
+        _out.print(
+            f"  {len(item.server)} servers × {len(item.workload)} workloads; {item.description.strip()}",
+            markup=False,
+        )
+
+
+@app.command("plan")
+def plan_command(
+    suite_name: SuiteName,
+    server: Servers = None,
+    workload: Workloads = None,
+    workers: Workers = None,
+    connections: Connections = None,
+    duration: Duration = None,
+    warmup: Warmup = None,
+    repeats: Repeats = None,
+    seed: Seed = None,
+    rate: Rate = None,
+    generator: GeneratorName = None,
+    cpus: Cpus = None,
+    twin: TwinLane = None,
+    json_: AsJson = False,
+) -> None:
+    """Show what `run` would do: cases, CPU layout, generator, time. Starts nothing."""
+    plan = plans.make(
+        suite.load(suite_name),
+        Options(
+            server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
+            twin, generator, cpus or [],
+        ),
+    )  # fmt: skip
+    if json_:
+        print(json.dumps(_plan_json(plan), indent=1))
+    else:
+        _print_plan(plan)
+
+
+@app.command()
+def run(
+    suite_name: SuiteName,
+    server: Servers = None,
+    workload: Workloads = None,
+    workers: Workers = None,
+    connections: Connections = None,
+    duration: Duration = None,
+    warmup: Warmup = None,
+    repeats: Repeats = None,
+    seed: Seed = None,
+    rate: Rate = None,
+    generator: GeneratorName = None,
+    cpus: Cpus = None,
+    twin: TwinLane = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="A fixed port, instead of a free one a sample.")
+    ] = None,
+    output: Output = ARTIFACTS,
+    run_id: Annotated[
+        str | None, typer.Option("--id", help="The run's id, instead of <suite>-<UTC time>-<hash>.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Complete the newest unfinished run of the suite (or the one of --id)."),
+    ] = False,
+) -> None:
+    """Capture a run into the artifacts folder.
+
+    Each sample starts a fresh server on its CPUs, checks its answers, workers and event loop, warms up,
+    measures, checks again, and is stored before the next. Ctrl-C ends after the running sample, twice
+    ends at once; `--resume` completes the run. Exits 1 if a server failed, 130 if interrupted.
+    """
+    options = Options(
+        server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
+        twin, generator, cpus or [],
+    )  # fmt: skip
+    final = _capture(suite.load(suite_name), options, output, run_id, resume, port)
+    _finish(final, output)
+
+
+@app.command()
+def summarize(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or its folder.")],
+    format_: Annotated[str, typer.Option("--format", help="table, csv or json.")] = "table",
+    output: Output = ARTIFACTS,
+) -> None:
+    """Summarize a run: medians, ranges, tiers, and what was rejected or failed."""
+    stored = store.read(_folder(output, run_id))
+    if format_ == "table":
+        print_table(stored, _out)
+    elif format_ in ("csv", "json"):
+        print({"csv": as_csv, "json": as_json}[format_](stored), end="")
+    else:
+        raise LapsheetError(f"unknown format {format_!r}", "Choose table, csv or json.")
+
+
+@app.command("verify")
+def verify_command(
+    run_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN…]", help="Run ids or folders; none means all.")
+    ] = None,
+    output: Output = ARTIFACTS,
+) -> None:
+    """Check hashes, schema and samples of runs, and recompute every figure from the raw files.
+
+    Exits 1 if anything is wrong, naming the file.
+    """
+    pins = {pin.run: pin for pin in store.read_pins(output).values()}
+    folders = [_folder(output, name) for name in run_ids or [*store.run_ids(output)]]
+    missing = [] if run_ids else sorted(pins.keys() - {folder.name for folder in folders})
+    for name in missing:
+        _out.print(f"[red]missing[/red] {name}: pinned in {escape(str(output / store.PINS))}, but not here")
+    if not folders and not missing:
+        raise ArtifactError(f"no runs in {output}", "Capture one: `lapsheet run rest`.")
+    bad = bool(missing)
+    for folder in folders:
+        report = verify.verify(folder, pins.get(folder.name))
+        if report.ok:
+            _out.print(
+                f"[green]ok[/green] {report.run}: {report.files} files, {report.bytes:,} bytes, "
+                f"{report.figures:,} figures recomputed"
+            )
+        else:
+            bad = True
+            _out.print(f"[red]wrong[/red] {escape(report.run)}")
+            for problem in report.problems:
+                _out.print(f"  {problem}", markup=False, soft_wrap=True)
+        for note in report.notes:
+            _out.print(f"  {note}", markup=False, soft_wrap=True)
+    if bad:
+        raise typer.Exit(1)
+
+
+@app.command("quickstart")
+def quickstart_command(
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the site at the end.")] = True,
+    server: Servers = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the site; the next free one is taken.")] = 8000,
+    output: Output = ARTIFACTS,
+) -> None:
+    """Measure a few servers briefly, build the site with that run on it, and serve it.
+
+    A first look, in under two minutes: samples this short are for seeing the report, not for ranking.
+    """
+    final = _capture(suite.load("rest"), quickstart.options(server or []), output, None, False, None)
+    site = quickstart.build(Path.cwd(), output)
+    _err.print(f"site built in {site}; open {site / 'index.html'}", markup=False)
+    if serve:
+        quickstart.serve(site, port, _err)
+    _exit_status(final)
+
+
+def _capture(
+    loaded: suite.LoadedSuite,
+    options: Options,
+    output: Path,
+    run_id: str | None,
+    resume: bool,
+    port: int | None,
+) -> Run:
+    if run_id is not None and not is_id(run_id):
+        raise ArtifactError(f"--id {run_id!r} is not an id", f"An id has {ID_RULE}.")
+    project = Path.cwd()
+    if resume:
+        plan, folder = _unfinished(loaded, options, output, run_id)
+        writer = capture.resume(plan, folder, project)
+    else:
+        plan = plans.make(loaded, options)
+        writer = capture.begin(plan, output, project, ["lapsheet", *sys.argv[1:]], run_id)
+    with writer, Display(_err) as display:
+        return capture.execute(plan, writer, project, display, port)
+
+
+def _unfinished(
+    loaded: suite.LoadedSuite, options: Options, output: Path, run_id: str | None
+) -> tuple[Plan, Path]:
+    """The run to resume, and its plan from its own manifest."""
+    if options != Options():
+        raise SuiteError(
+            "--resume takes all parameters from the run", "Leave out everything but --id, --output and --port."
+        )
+    names = [run_id] if run_id else store.run_ids(output)
+    runs = [store.read_manifest(store.run_folder(output, name)) for name in names]
+    open_runs = [r for r in runs if r.suite == loaded.suite.name and (r.state != "complete" or run_id)]
+    if not open_runs:
+        raise ArtifactError(f"no unfinished run of suite {loaded.suite.name!r} in {output}", "See `lapsheet run`.")
+    stored = max(open_runs, key=lambda r: r.created)
+    if stored.suite_file.sha256 != loaded.file.sha256:
+        raise SuiteError(
+            f"{loaded.path} is not the suite that {stored.id} began with",
+            "Restore the file, or start a new run; the stored text is in its run.json.",
+        )
+    asked = stored.parameters
+    cpus = [
+        f"{role}={','.join(map(str, cpus))}" for role, cpus in stored.layout.roles.items() if role != "runner"
+    ]
+    plan = plans.make(
+        loaded,
+        Options(
+            list(asked.servers), list(asked.workloads), list(asked.workers), asked.connections, asked.duration,
+            asked.warmup, asked.repeats, asked.seed, asked.rate, asked.twin, stored.generator.name, cpus,
+        ),
+    )  # fmt: skip
+    plan = dataclasses.replace(plan, layout=stored.layout, cases=stored.cases, parameters=asked)
+    return plan, output / stored.id
+
+
+def _finish(final: Run, output: Path) -> None:
+    folder = output / final.id
+    if final.state == "interrupted":
+        _err.print(
+            f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}", markup=False
+        )
+        raise typer.Exit(130)
+    print_table(store.read(folder), _out)
+    _err.print(f"stored in {folder}; check it with: lapsheet verify {final.id}", markup=False)
+    _exit_status(final, folder)
+
+
+def _exit_status(final: Run, folder: Path | None = None) -> None:
+    if folder is None:
+        return
+    failed = [sample for sample in store.read_samples(folder) if sample.status == "failed"]
+    if failed:
+        names = sorted({sample.case for sample in failed})
+        _err.print(
+            f"{len(failed)} samples failed by the servers' own doing: {', '.join(names)}; "
+            "the reasons are in the table",
+            markup=False,
+        )
+        raise typer.Exit(1)
+
+
+def _folder(output: Path, run: str) -> Path:
+    """The folder of a run id, or of a path to a run folder."""
+    path = Path(run)
+    if "/" in run and path.is_dir():
+        return path.resolve()
+    return store.run_folder(output, run.rstrip("/"))
+
+
+def _plan_json(plan: Plan) -> dict[str, object]:
+    return {
+        "suite": plan.loaded.suite.name,
+        "parameters": plan.parameters.model_dump(),
+        "generator": {"name": plan.generator.name, "version": plan.generator_version},
+        "layout": plan.layout.model_dump(),
+        "samples": plan.samples,
+        "seconds": plan.seconds,
+        "cases": [case.model_dump(exclude_none=True) for case in plan.cases],
+    }
+
+
+def _print_plan(plan: Plan) -> None:
+    parameters = plan.parameters
+    loop = f"open loop at {parameters.rate:g} requests/s" if parameters.rate else "closed loop"
+    lines = [
+        f"suite {plan.loaded.suite.name}: {plan.loaded.suite.title}",
+        f"generator {plan.generator.name} {plan.generator_version}, {loop}",
+        f"{len(plan.cases)} cases × {parameters.repeats} samples of {parameters.duration:g} s after "
+        f"{parameters.warmup:g} s warm-up, seed {parameters.seed}: {plan.samples} samples, "
+        f"about {duration(plan.seconds)}",
+        "CPUs: " + "; ".join(f"{role} {cpus}" for role, cpus in plan.layout.roles.items()),
+    ]
+    if plan.layout.note:
+        lines.append(f"note: {plan.layout.note}")
+    lines += [f"  {case.id}{' (A/A twin)' if case.role == 'twin' else ''}" for case in plan.cases]
+    for line in lines:
+        _out.print(line, markup=False, soft_wrap=True)

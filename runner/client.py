@@ -1,0 +1,92 @@
+"""The few requests that Lapsheet itself sends: readiness, exact answers, identity."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from runner.errors import ServerError
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Response:
+    """A complete answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What the identity endpoint told: the worker that answered, and the counters of all workers."""
+
+    pid: int
+    loop: str
+    affinity: list[int]
+    requests: int
+    workers: dict[int, int] = field(default_factory=dict)
+
+
+def request(
+    port: int,
+    path: str,
+    method: str = "GET",
+    headers: dict[str, str] | None = None,
+    body: str | None = None,
+    timeout: float = 5.0,
+) -> Response:
+    """One request on a connection of its own. Raises OSError or http.client.HTTPException."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout)
+    try:
+        connection.request(
+            method, path, body=body.encode() if body else None, headers={**(headers or {}), "Connection": "close"}
+        )
+        answer = connection.getresponse()
+        return Response(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+    finally:
+        connection.close()
+
+
+def identity(port: int, path: str) -> Identity:
+    """Ask one worker who it is. Raises ServerError (code ``identity``) for anything but a right answer."""
+    try:
+        response = request(port, path)
+        data: Any = json.loads(response.body)
+        return Identity(
+            pid=int(data["pid"]),
+            loop=str(data["loop"]),
+            affinity=[int(cpu) for cpu in data["affinity"]],
+            requests=int(data["requests"]),
+            workers={int(pid): int(count) for pid, count in data.get("workers", {}).items()},
+        )
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        raise ServerError(
+            "identity",
+            f"the identity endpoint {path} did not answer as it must: {type(error).__name__}: {error}",
+            "It answers JSON with pid, loop, affinity and requests; see runner/apps.",
+        ) from error
+
+
+def identities(port: int, path: str, workers: int, attempts: int = 20) -> dict[int, Identity]:
+    """Ask until as many different workers as there should be have answered: pid → identity.
+
+    Asks concurrently, because an idle server hands sequential connections to one worker; gives up
+    after ``attempts`` rounds and returns those that were found.
+    """
+    found: dict[int, Identity] = {}
+    if workers == 1:
+        only = identity(port, path)
+        return {only.pid: only}
+    with ThreadPoolExecutor(min(4 * workers, 64)) as pool:
+        for _ in range(attempts):
+            for answer in pool.map(lambda _: identity(port, path), range(4 * workers)):
+                found[answer.pid] = answer
+            if len(found) >= workers:
+                break
+    return found

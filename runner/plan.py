@@ -1,0 +1,136 @@
+"""What a run will do, before anything starts: parameters, cases, CPUs, generator, time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
+
+from runner import suite as suites
+from runner.errors import SuiteError
+from runner.generators import pick
+from runner.generators.base import LoadGenerator
+from runner.layout import parse_overrides, plan_layout
+from runner.model import Case, Layout, Parameters
+from runner.suite import LoadedSuite
+
+# What starting, checking and stopping a server takes, beside warm-up and sample; for the estimate only.
+OVERHEAD_S = 2.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line's choices; None or empty means the suite's own."""
+
+    servers: list[str] = field(default_factory=list)
+    workloads: list[str] = field(default_factory=list)
+    workers: list[int] = field(default_factory=list)
+    connections: int | None = None
+    duration: float | None = None
+    warmup: float | None = None
+    repeats: int | None = None
+    seed: int | None = None
+    rate: float | None = None
+    twin: bool | None = None
+    generator: str | None = None
+    cpus: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run, decided: everything a capture needs and ``lapsheet plan`` shows."""
+
+    loaded: LoadedSuite
+    parameters: Parameters
+    cases: list[Case]
+    layout: Layout
+    generator: LoadGenerator
+    generator_version: str
+
+    @property
+    def samples(self) -> int:
+        """How many samples a complete run has, without retries."""
+        return len(self.cases) * self.parameters.repeats
+
+    @property
+    def seconds(self) -> float:
+        """The estimated wall time in seconds."""
+        return self.samples * (self.parameters.warmup + self.parameters.duration + OVERHEAD_S)
+
+
+def make(loaded: LoadedSuite, options: Options) -> Plan:
+    """Decide a run.
+
+    The A/A lane is on where nothing was deselected, unless ``options.twin`` says otherwise. Raises
+    SuiteError for an unknown name or a missing distribution, MachineError for CPUs that are not
+    there, GeneratorError for no generator.
+    """
+    suite, defaults = loaded.suite, loaded.suite.defaults
+    full = not options.servers and not options.workloads
+    parameters = Parameters(
+        servers=suites.select(suite, "server", options.servers),
+        workloads=suites.select(suite, "workload", options.workloads),
+        workers=options.workers,
+        connections=_or(options.connections, defaults.connections),
+        duration=_or(options.duration, defaults.duration),
+        warmup=_or(options.warmup, defaults.warmup),
+        repeats=_or(options.repeats, defaults.repeats),
+        seed=_or(options.seed, defaults.seed),
+        rate=options.rate,
+        twin=full if options.twin is None else options.twin,
+    )
+    cases = suites.cases(suite, parameters)
+    if not cases:
+        raise SuiteError(
+            f"suite {suite.name!r} has no case for this choice of servers and workloads",
+            "A workload may need a lifespan that the chosen server never runs; see `lapsheet plan`.",
+        )
+    _check_environments(suite, parameters)
+    generator, found = _generator(options.generator)
+    return Plan(loaded, parameters, cases, _layout(options.cpus, cases), generator, found)
+
+
+def check_installed(loaded: LoadedSuite, parameters: Parameters) -> None:
+    """Raise SuiteError if a chosen server needs a distribution that is not installed."""
+    missing: dict[str, list[str]] = {}
+    for server in loaded.suite.server:
+        if server.name in parameters.servers:
+            for name in server.requires:
+                try:
+                    version(name)
+                except PackageNotFoundError:
+                    missing.setdefault(name, []).append(server.name)
+    if missing:
+        raise SuiteError(
+            "not installed: "
+            + "; ".join(f"{name} (needed by {', '.join(servers)})" for name, servers in missing.items()),
+            "Install with `uv sync --group bench` (or run by `uv run --group bench lapsheet …`), "
+            "or choose other servers with --server.",
+        )
+
+
+def _check_environments(suite: suites.Suite, parameters: Parameters) -> None:
+    for server in suite.server:
+        if server.name in parameters.servers and server.environment is not None:
+            raise SuiteError(
+                f"[[server]] {server.name!r}: environment: environments of their own are not built yet",
+                "Install what the server needs in this environment and leave the key out.",
+            )
+
+
+def _layout(cpus: list[str], cases: list[Case]) -> Layout:
+    workers = max(int(case.dimensions["workers"]) for case in cases)
+    return plan_layout(["server", "generator"], workers=workers, overrides=parse_overrides(cpus))
+
+
+def _generator(name: str | None) -> tuple[LoadGenerator, str]:
+    generator = pick(name)
+    found = generator.version()
+    assert found is not None, "pick() returns only generators that are there"
+    return generator, found
+
+
+def _or(chosen: T | None, default: T) -> T:
+    return default if chosen is None else chosen
