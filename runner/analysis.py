@@ -85,7 +85,8 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
     )
     result["missing"] = (result["wanted"] - result["n"]).clip(lower=0)
     limited_by = _limits(accepted, len(cases))[number]
-    told = zip(result["role"], result["n"].tolist(), result["wanted"].tolist(), limited_by, strict=True)
+    counts = [result[name].tolist() for name in ("n", "wanted", "failed")]
+    told = zip(result["role"], *counts, limited_by, strict=True)
     result["untiered"] = pd.Series([_untiered(*row) for row in told], dtype=object)
     rankable = (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0)
     tier = assign_tiers(
@@ -162,14 +163,14 @@ _LIMITS = {
 }
 
 
-def _untiered(role: str, n: int, wanted: int, limits: str) -> str:
+def _untiered(role: str, n: int, wanted: int, failed: int, limits: str) -> str:
     """Why a row has no tier, or nothing."""
     if role != "case":
         return "the second lane of the A/A pair" if role == "twin" else "a control"
     if n == 0:
         return "no accepted sample"
     if n < wanted:
-        return f"{wanted - n} of {wanted} samples missing"
+        return f"{wanted - n} of {wanted} samples {'failed' if failed >= wanted - n else 'missing'}"
     if n == 1:
         return "one sample only"
     return _LIMITS.get(limits, "")

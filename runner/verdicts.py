@@ -53,7 +53,11 @@ def verdict(a: Row, b: Row, metric: str, band: float | None = None) -> Verdict:
     here, there = _figures(a), _figures(b)
     if not distinct(here, there, band):
         overlap = here[1] <= there[2] and there[1] <= here[2]
-        reason = "the ranges overlap" if overlap else f"the difference is within the noise band of {band:.1%}"
+        reason = (
+            "the ranges overlap"
+            if overlap
+            else f"the difference is within the noise band of {band * 100:.1f} %"
+        )
         return Verdict("indistinguishable", reason, band)
     better = here[0] > there[0] if registered(metric).better == "higher" else here[0] < there[0]
     return Verdict("faster" if better else "slower", "", band)

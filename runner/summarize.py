@@ -1,0 +1,244 @@
+"""A run's summary as a terminal table.
+
+Labels are free text from suite files and foreign formats: they are never read as markup, and no control
+character reaches the terminal. For CSV and JSON see `runner.export`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from runner.analysis import summary
+from runner.export import MEDIAN_NOTE, as_csv, as_json, label, unknown
+from runner.metrics import Metric, metric
+from runner.model import Run, Sample
+from runner.store import StoredRun
+
+__all__ = ["as_csv", "as_json", "printable", "render"]
+
+# What a table shows first where a run has it; a run of other metrics shows its first three.
+_HEADLINE = ["rps", "p50", "p99"]
+# Without a terminal there is no width to fit, and a folded table is hard to read in a log.
+_LOG_WIDTH = 150
+
+
+def render(stored: StoredRun, console: Console) -> None:
+    """Print the run's summary: table, failures with reasons, rows without a tier, noise band, warnings.
+
+    Raises AnalysisError if the samples contradict the manifest.
+    """
+    frame = summary([stored])
+    run, width = stored.run, console.width
+    metrics = _headline(frame)
+    lines = [
+        Text(f"{printable(run.title)} ({run.id})", style="bold"),
+        Text(_parameters(run)),
+        *([] if run.state == "complete" else [Text(_progress(stored), style="yellow")]),
+        *([_table(run, frame, metrics)] if metrics else [Text("No sample yet.")]),
+        *[Text(line) for line in _notes(stored, frame, metrics)],
+        *[Text(f"Warning: {printable(note.message)}", style="yellow") for note in run.warnings],
+    ]
+    try:
+        if not console.is_terminal:
+            console.width = max(width, _LOG_WIDTH)
+        for line in lines:
+            console.print(line, highlight=False)
+    finally:
+        console.width = width
+
+
+def printable(text: str) -> str:
+    """Text for one line of a terminal: line breaks and tabs become spaces, other controls "�".
+
+    Otherwise a label could move the cursor, change colours or reverse the direction of a line.
+    """
+    return "".join(c if c.isprintable() else " " if c in "\n\r\t" else "�" for c in text)
+
+
+def _headline(frame: pd.DataFrame) -> list[str]:
+    present = list(dict.fromkeys(frame["metric"]))
+    return [key for key in _HEADLINE if key in present] or present[:3]
+
+
+def _parameters(run: Run) -> str:
+    p, generator = run.parameters, run.generator
+    loop = "closed loop" if p.rate is None else f"open loop at {p.rate:g} requests/s"
+    sampling = f"{p.repeats} × {p.duration:g} s after {p.warmup:g} s warm-up"
+    load = f"{printable(generator.name)} {printable(generator.version)}, {p.connections} connections, {loop}"
+    return f"{load}, {sampling}, seed {p.seed}"
+
+
+def _progress(stored: StoredRun) -> str:
+    wanted = len(stored.run.cases) * stored.run.parameters.repeats
+    ended = {(sample.case, sample.repeat) for sample in stored.samples if sample.status != "rejected"}
+    return f"Not complete ({stored.run.state}): {len(ended)} of {wanted} samples are there."
+
+
+def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
+    """One row a case, sorted by the other dimensions, then from the best median of the first metric."""
+    first = metric(metrics[0])
+    others = [name for name in _dimensions(run) if name != "server"]
+    shown = [name for name in others if name != "connections" or frame[name].nunique() > 1]
+    table = Table(title_justify="left")
+    table.add_column("configuration", overflow="fold")
+    for name in shown:
+        table.add_column(
+            Text(printable(name)), justify="right" if _is_number(frame[name]) else "left", overflow="fold"
+        )
+    for key in metrics:
+        unit = metric(key).display_unit or metric(key).unit
+        heading = f"{metric(key).label}, {unit}" + ("\nmedian [low–high]" if key == first.key else "")
+        table.add_column(Text(heading), justify="right")
+    for heading in ("tier", "n", "rejected", "failed"):
+        table.add_column(heading, justify="right")
+    by_case = {(row["case"], row["metric"]): row for row in frame.to_dict("records")}
+    places = {name: _positions(run, frame, name) for name in others}
+
+    def rank(row: dict[Any, Any]) -> tuple[Any, ...]:
+        median = float(row["median"]) if row["metric"] == first.key else math.nan
+        return (
+            *[places[name][row[name]] for name in others],
+            math.isnan(median),
+            0.0 if math.isnan(median) else -median if first.better == "higher" else median,
+        )
+
+    above: list[Any] | None = None
+    for row in sorted(_heads(frame, first.key), key=rank):
+        here = [row[name] for name in others]
+        if above is not None and here != above:
+            table.add_section()
+        above = here
+        table.add_row(
+            Text(_configuration(run, row)),
+            *[Text(_value(run, row, name)) for name in shown],
+            *[
+                Text(_figure(by_case.get((row["case"], key)), metric(key), with_range=key == first.key))
+                for key in metrics
+            ],
+            "–" if unknown(row["tier"]) else str(row["tier"]),
+            f"{row['n']}/{row['wanted']}",
+            str(row["rejected"] or ""),
+            str(row["failed"] or ""),
+            style="red" if row["n"] == 0 else "dim" if row["role"] != "case" else "",
+        )
+    return table
+
+
+def _heads(frame: pd.DataFrame, key: str) -> list[dict[Any, Any]]:
+    """One row a case: of that metric, or of its own first metric where it has no such row."""
+    heads: dict[str, dict[Any, Any]] = {}
+    for row in frame.to_dict("records"):
+        if row["metric"] == key or row["case"] not in heads:
+            heads[row["case"]] = row
+    return list(heads.values())
+
+
+def _dimensions(run: Run) -> list[str]:
+    return list(dict.fromkeys(name for case in run.cases for name in case.dimensions))
+
+
+def _is_number(column: pd.Series[Any]) -> bool:
+    return all(isinstance(value, int) for value in column)
+
+
+def _positions(run: Run, frame: pd.DataFrame, name: str) -> dict[Any, int]:
+    """Where each value of a dimension sorts: numbers by size, names in the order of the run's cases."""
+    values = list(dict.fromkeys(frame[name]))
+    if _is_number(frame[name]):
+        values.sort()
+    return {value: position for position, value in enumerate(values)}
+
+
+def _configuration(run: Run, row: dict[Any, Any]) -> str:
+    name = printable(label(run, "server", row["server"]) if row.get("server") else str(row["case"]))
+    return f"{name} (A/A twin)" if row["role"] == "twin" else name
+
+
+def _value(run: Run, row: dict[Any, Any], name: str) -> str:
+    return "–" if unknown(row[name]) else printable(label(run, name, row[name]))
+
+
+def _figure(row: dict[Any, Any] | None, kind: Metric, *, with_range: bool) -> str:
+    if row is None or math.isnan(row["median"]):
+        return "failed" if row is not None and row["failed"] else "–"
+    bound = ("≥ " if kind.better == "higher" else "≤ ") if row["floor"] else ""
+    figure = f"{bound}{kind.show(row['median'])}"
+    return f"{figure} [{kind.show(row['low'])}–{kind.show(row['high'])}]" if with_range else figure
+
+
+def _notes(stored: StoredRun, frame: pd.DataFrame, metrics: list[str]) -> list[str]:
+    if not metrics:
+        return []
+    heads = _heads(frame, metrics[0])
+    floors = any(row["floor"] for row in heads)
+    return [
+        *_attempts(stored, heads),
+        *_untiered(stored.run, heads),
+        *_bands(stored.run, frame, metrics),
+        *(["≥ and ≤ mark floors: the server may be better than that."] if floors else []),
+        MEDIAN_NOTE,
+    ]
+
+
+def _attempts(stored: StoredRun, rows: Iterable[dict[Any, Any]]) -> list[str]:
+    """A line for every case with failed or rejected attempts: how many, and each reason in words."""
+    by_case: dict[str, list[Sample]] = {}
+    for sample in stored.samples:
+        if sample.status != "accepted":
+            by_case.setdefault(sample.case, []).append(sample)
+    lines = []
+    for row in rows:
+        for status in ("failed", "rejected"):
+            those = [sample for sample in by_case.get(row["case"], []) if sample.status == status]
+            if those:
+                reasons = dict.fromkeys(_sentence(note) for sample in those for note in sample.reasons)
+                why = "; ".join(reasons) or "no reason recorded"
+                lines.append(f"{status.capitalize()}: {_place(stored.run, row)}: {len(those)} × ({why})")
+    return lines
+
+
+def _sentence(note: Any) -> str:
+    return printable(f"{note.code}: {note.message}" if note.message else note.code)
+
+
+def _place(run: Run, row: dict[Any, Any]) -> str:
+    """The case in words: its configuration and its other coordinates, numbers with their name."""
+    others = [name for name in _dimensions(run) if name not in ("server", "connections")]
+    details = [
+        f"{printable(name)} {row[name]}" if isinstance(row[name], int) else _value(run, row, name)
+        for name in others
+        if not unknown(row[name])
+    ]
+    return ", ".join([_configuration(run, row), *details])
+
+
+def _untiered(run: Run, rows: Iterable[dict[Any, Any]]) -> list[str]:
+    """One line a reason why rows have no tier. Twins and controls never have one, and say so by name."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row["untiered"] and row["role"] == "case":
+            reasons.setdefault(row["untiered"], []).append(_place(run, row))
+    return [f"No tier ({reason}): {'; '.join(places)}" for reason, places in reasons.items()]
+
+
+def _bands(run: Run, frame: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
+    """The noise bands, one line a group, or that there are none."""
+    twins = frame[(frame["role"] == "twin") & frame["metric"].isin(list(metrics))]
+    lines = []
+    for _, rows in twins.groupby("case", sort=False):
+        records = rows.to_dict("records")
+        known = [
+            f"{metric(row['metric']).label} {row['band'] * 100:.1f} %"
+            for row in records
+            if not math.isnan(row["band"])
+        ]
+        bands = ", ".join(known) or "unknown (it takes two rounds in which both lanes were accepted)"
+        lines.append(f"Noise band, {_place(run, records[0])}: {bands}")
+    return lines or ["Noise band: unknown (no A/A lane), so ranges alone decide the tiers."]
