@@ -87,7 +87,7 @@ def begin(
         labels={
             "server": {server.name: server.label or server.name for server in suite.server},
             "workload": {workload.name: workload.label or workload.name for workload in suite.workload},
-            "series": {series.name: series.label or series.name for series in suite.series},
+            "series": _series_labels(plan),
         },
         cases=plan.cases,
         comparable=_comparable(plan, fingerprint, packed[1] if packed else None, lock.sha256 if lock else None),
@@ -230,6 +230,13 @@ def _interruptible(progress: Progress) -> Iterator[Callable[[], bool]]:
 
 def _redactor(project: Path, plan: Plan) -> Redactor:
     return Redactor.of_this_machine(project, suite=plan.loaded.directory)
+
+
+def _series_labels(plan: Plan) -> dict[str, str]:
+    own = {series.name: series.label or series.name for series in plan.loaded.suite.series}
+    if not plan.parameters.workers:
+        return own
+    return {f"workers-{n}": f"{n} worker{'s' if n > 1 else ''}" for n in plan.parameters.workers}
 
 
 def _flags(plan: Plan) -> list[str]:

@@ -14,11 +14,12 @@ from rich.markup import escape
 
 from runner import __version__, capture, doctor, quickstart, store, suite, verify
 from runner import plan as plans
+from runner.export import as_csv, as_json
 from runner.errors import ArtifactError, LapsheetError, SuiteError
 from runner.model import ID_RULE, Run, is_id
 from runner.plan import Options, Plan
 from runner.progress import Display, duration
-from runner.summarize import as_csv, as_json, print_table
+from runner.summarize import render
 
 app = typer.Typer(
     name="lapsheet",
@@ -208,7 +209,7 @@ def summarize(
     """Summarize a run: medians, ranges, tiers, and what was rejected or failed."""
     stored = store.read(_folder(output, run_id))
     if format_ == "table":
-        print_table(stored, _out)
+        render(stored, _out)
     elif format_ in ("csv", "json"):
         print({"csv": as_csv, "json": as_json}[format_](stored), end="")
     else:
@@ -268,7 +269,7 @@ def quickstart_command(
     _err.print(f"site built in {site}; open {site / 'index.html'}", markup=False)
     if serve:
         quickstart.serve(site, port, _err)
-    _exit_status(final)
+    _exit_status(output / final.id)
 
 
 def _capture(
@@ -333,14 +334,13 @@ def _finish(final: Run, output: Path) -> None:
             f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}", markup=False
         )
         raise typer.Exit(130)
-    print_table(store.read(folder), _out)
+    render(store.read(folder), _out)
     _err.print(f"stored in {folder}; check it with: lapsheet verify {final.id}", markup=False)
-    _exit_status(final, folder)
+    _exit_status(folder)
 
 
-def _exit_status(final: Run, folder: Path | None = None) -> None:
-    if folder is None:
-        return
+def _exit_status(folder: Path) -> None:
+    """Exit 1 if a server failed: the run is whole, but somebody has to look."""
     failed = [sample for sample in store.read_samples(folder) if sample.status == "failed"]
     if failed:
         names = sorted({sample.case for sample in failed})

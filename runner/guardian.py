@@ -10,6 +10,8 @@ file. Standard output, one JSON object a line: ``started`` (pid) or ``error`` (m
 of the first process), ``stopped`` (status, seconds, killed pids, CPU seconds, peak memory).
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import json
@@ -17,8 +19,12 @@ import os
 import resource
 import select
 import signal
-import sys
 import time
+
+TYPE_CHECKING = False  # importing typing would take longer than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -59,7 +65,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def start(spec: dict, prctl) -> int:
+def start(spec: dict[str, Any], prctl: Callable[[int, int], int]) -> int:
     """Fork and exec the first process in a session of its own; raises OSError where that fails."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -182,4 +188,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

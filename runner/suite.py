@@ -244,8 +244,8 @@ def select(suite: Suite, kind: str, wanted: Iterable[str]) -> list[str]:
 def cases(suite: Suite, parameters: Parameters) -> list[Case]:
     """Every case of the chosen servers, workloads and workers, twins included, in file order.
 
-    ``parameters.workers`` empty keeps each series' own number of workers; otherwise each series is
-    run with those numbers instead, once where two series become the same.
+    ``parameters.workers`` empty keeps each series' own number of workers; otherwise each series is run
+    with those numbers instead, once where two series become the same, as series ``workers-N``.
     """
     servers = {server.name: server for server in suite.server}
     workloads = {workload.name: workload for workload in suite.workload}
@@ -261,7 +261,7 @@ def cases(suite: Suite, parameters: Parameters) -> list[Case]:
                     connections = series.connections or parameters.connections
                     case = Case(
                         id=f"{server}/{workload}/w{workers}/c{connections}",
-                        series=series.name,
+                        series=f"workers-{workers}" if parameters.workers else series.name,
                         environment=servers[server].environment,
                         dimensions={
                             "server": server,

@@ -104,11 +104,13 @@ class RunWriter:
         """Store one attempt: a whole line on the disk, or (disk full) none of it and an ArtifactError."""
         line = sample.model_dump_json(exclude_none=True).encode() + b"\n"
         path = self.folder / SAMPLES
-        with _disk(path), path.open("ab") as file:
+        # Unbuffered: a buffer would try to write the rest of a failed line again when it is closed.
+        with _disk(path), path.open("ab", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
             try:
-                file.write(line)
-                file.flush()
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
             except OSError:
                 with contextlib.suppress(OSError):
