@@ -35,9 +35,11 @@ class Record(BaseModel):
 
 
 class FileEntry(Record):
-    """One file of the run; ``path`` is relative to the run folder, with '/'."""
+    """One file of the run; ``path`` is relative to the run folder, with '/', and cannot leave it."""
 
-    path: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")]
+    path: Annotated[
+        str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$")
+    ]
     size: Annotated[int, Field(ge=0)]
     sha256: Sha256
 
@@ -162,7 +164,10 @@ class SuiteFile(Record):
 
 
 class Parameters(Record):
-    """What was asked for. Times in seconds, ``rate`` in requests/s (open loop) or None (closed)."""
+    """What was asked for. Times in seconds, ``rate`` in requests/s (open loop) or None (closed).
+
+    ``foreign_limit`` is the share of the server's CPUs beyond which foreign load rejects a sample.
+    """
 
     servers: list[Id]
     workloads: list[Id]
@@ -174,6 +179,7 @@ class Parameters(Record):
     seed: int
     rate: Finite | None = None
     twin: bool = True
+    foreign_limit: Finite = 0.10
 
 
 class Run(Record):

@@ -1,0 +1,311 @@
+"""Suite files: what is refused and how it is said, the cases, and the order of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from runner import suite as suites
+from runner.errors import SuiteError
+from runner.model import Case, Parameters
+from runner.suite import Suite, parse
+
+GOOD = """
+name = "mine"
+title = "Mine"
+app = "shop:app"
+
+[twin]
+server = "one"
+
+[[server]]
+name = "one"
+command = ["serve", "{app}", "--bind", "{host}:{port}", "-w", "{workers}"]
+
+[[server]]
+name = "two"
+command = ["{python}", "-m", "serve"]
+lifespan = false
+
+[[workload]]
+name = "get"
+path = "/items/42"
+
+[[workload]]
+name = "proxy"
+method = "POST"
+path = "/proxy"
+requires_lifespan = true
+
+[[series]]
+name = "single"
+
+[[series]]
+name = "scaling"
+servers = ["one"]
+workloads = ["get"]
+workers = 4
+"""
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(SuiteError) as caught:
+        parse(text, "mine.toml")
+    return str(caught.value)
+
+
+def replaced(old: str, new: str) -> str:
+    assert GOOD.count(old) == 1, old
+    return GOOD.replace(old, new)
+
+
+def parameters(suite: Suite, repeats: int = 5, **changes: object) -> Parameters:
+    defaults: dict[str, object] = {
+        "servers": suites.select(suite, "server", []),
+        "workloads": suites.select(suite, "workload", []),
+        "workers": [],
+        "connections": 100,
+        "duration": 5,
+        "warmup": 1,
+        "repeats": repeats,
+        "seed": 42,
+    }
+    return Parameters.model_validate(defaults | changes)
+
+
+def ids(cases: Iterable[Case]) -> list[str]:
+    return [case.id for case in cases]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('app = "shop:app"', 'ap = "shop:app"', ["mine.toml: ap: unknown key"]),
+        ("lifespan = false", "lifespam = false", ["mine.toml: [[server]] 'two': lifespam: unknown key"]),
+        (
+            'path = "/items/42"',
+            'pth = "/items/42"',
+            ["[[workload]] 'get': pth: unknown key", "path: missing"],
+        ),
+        ("workers = 4", "worker = 4", ["mine.toml: [[series]] 'scaling': worker: unknown key"]),
+        ('server = "one"', 'name = "one"', ["mine.toml: twin: server: missing", "twin: name: unknown key"]),
+    ],
+)
+def test_a_wrong_key_is_named_with_file_and_table(old: str, new: str, said: list[str]) -> None:
+    message = refusal(replaced(old, new))
+    for part in said:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("lifespan = false", 'lifespan = "never"', "mine.toml: [[server]] 'two': lifespan: "),
+        ('command = ["{python}", "-m", "serve"]', 'command = "serve"', "[[server]] 'two': command: "),
+        ('command = ["{python}", "-m", "serve"]', "command = []", "[[server]] 'two': command: "),
+        ("workers = 4", 'workers = "four"', "mine.toml: [[series]] 'scaling': workers: "),
+        ("workers = 4", "workers = 0", "(found 0)"),
+        ('title = "Mine"', "title = 3", "mine.toml: title: "),
+        ('method = "POST"', 'method = "STEAL"', "[[workload]] 'proxy': method: "),
+        ('path = "/items/42"', 'path = "items/42"', "[[workload]] 'get': path: "),
+    ],
+)
+def test_a_wrong_type_or_value_is_named_with_file_table_and_key(old: str, new: str, said: str) -> None:
+    message = refusal(replaced(old, new))
+    assert message.startswith("mine.toml: ")
+    assert said in message
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    message = refusal(replaced("lifespan = false", 'lifespam = false\nenv = "none"'))
+    assert "[[server]] 'two': lifespam: unknown key" in message
+    assert "[[server]] 'two': env: " in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "table", "name"),
+    [
+        ('name = "two"', 'name = "one"', "server", "one"),
+        ('name = "proxy"', 'name = "get"', "workload", "get"),
+        ('name = "scaling"', 'name = "single"', "series", "single"),
+    ],
+)
+def test_two_tables_of_one_name_are_refused(old: str, new: str, table: str, name: str) -> None:
+    assert refusal(replaced(old, new)) == f"mine.toml: two [[{table}]] tables are named {name!r}"
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("{prot}", "unknown placeholder {prot}"),
+        ("{}", "unknown placeholder {}"),
+        ("{0}", "unknown placeholder {0}"),
+        ("{port", "'{port'"),
+    ],
+)
+def test_an_unknown_placeholder_is_named_with_the_known_ones(argument: str, said: str) -> None:
+    message = refusal(replaced('"{host}:{port}"', f'"{argument}"'))
+    assert message.startswith("mine.toml: [[server]] 'one': command: ")
+    assert said in message
+    if "unknown" in said:
+        assert "{app}, {host}, {port}, {python}, {workers}" in message
+
+
+def test_doubled_braces_are_no_placeholder() -> None:
+    suite = parse(replaced('"{host}:{port}"', '"{{host}}"'), "mine.toml")
+    assert suite.server[0].argv(app="a", host="h", port=1, workers=2, python="p")[3] == "{host}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Two", "two words", "-two", ".two", "../two", "tw/o", "", "t" * 65, "zwei²", "two\\n", "two\\n\\n"],
+)
+def test_a_name_outside_the_form_of_an_id_is_refused(name: str) -> None:
+    message = refusal(replaced('name = "two"', f'name = "{name}"'))
+    assert "mine.toml: " in message
+    assert "name: " in message
+    assert "is not an id: lower-case letters" in message
+
+
+@pytest.mark.parametrize("name", ["2", "a.b_c-d", "t" * 64])
+def test_a_name_in_the_form_of_an_id_is_taken(name: str) -> None:
+    assert parse(replaced('name = "two"', f'name = "{name}"'), "mine.toml").server[1].name == name
+
+
+def test_labels_are_free_text() -> None:
+    label = "<b>\"q\" 's' ../..\n=1+1 ∑"
+    text = replaced("lifespan = false", f'lifespan = false\nlabel = """{label}"""')
+    assert parse(text, "mine.toml").server[1].label == label
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('servers = ["one"]', 'servers = ["three"]', "series 'scaling': servers names unknown 'three'"),
+        ('workloads = ["get"]', 'workloads = ["put"]', "series 'scaling': workloads names unknown 'put'"),
+        ('server = "one"', 'server = "three"', "twin.server names unknown 'three'"),
+    ],
+)
+def test_unknown_names_in_series_and_twin_are_refused(old: str, new: str, said: str) -> None:
+    assert refusal(replaced(old, new)) == f"mine.toml: {said}"
+
+
+@pytest.mark.parametrize("table", ["server", "workload", "series"])
+def test_a_suite_needs_its_tables(table: str) -> None:
+    tables = GOOD.split("\n[[")
+    text = "\n[[".join(part for part in tables if not part.startswith(f"{table}]]"))
+    assert f"mine.toml: {table}: missing" in refusal(text)
+
+
+def test_broken_toml_is_told_with_its_line() -> None:
+    message = refusal(GOOD + "\nname = \n")
+    assert message.startswith("mine.toml: not valid TOML: ")
+    assert "line" in message
+
+
+def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="no suite 'nonsense'"):
+        suites.load("nonsense")
+    with pytest.raises(SuiteError, match="no suite"):
+        suites.load(str(tmp_path / "none.toml"))
+    path = tmp_path / "latin.toml"
+    path.write_bytes(GOOD.replace("Mine", "Größe").encode("latin-1"))
+    with pytest.raises(SuiteError, match=r"latin\.toml: not UTF-8 at byte \d+"):
+        suites.load(str(path))
+
+
+def test_a_file_is_kept_as_it_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD, "utf-8")
+    loaded = suites.load(str(path))
+    assert loaded.suite == parse(GOOD, "mine.toml")
+    assert (loaded.file.name, loaded.file.text) == ("mine.toml", GOOD)
+
+
+# Selection and cases
+
+
+def test_selection_keeps_file_order_and_names_what_is_unknown() -> None:
+    suite = parse(GOOD, "mine.toml")
+    assert suites.select(suite, "server", []) == ["one", "two"]
+    assert suites.select(suite, "server", ["two", "one"]) == ["one", "two"]
+    with pytest.raises(SuiteError, match="suite 'mine' has no server 'three'") as caught:
+        suites.select(suite, "server", ["three"])
+    assert caught.value.hint == "It has: one, two."
+    with pytest.raises(SuiteError, match=r"workload '\.\./x' is not an id"):
+        suites.select(suite, "workload", ["../x"])
+
+
+def test_cases_follow_series_and_lifespan_and_end_with_twins() -> None:
+    suite = parse(GOOD, "mine.toml")
+    cases = suites.cases(suite, parameters(suite))
+    assert ids(cases) == [
+        "one/get/w1/c100",
+        "one/proxy/w1/c100",
+        "two/get/w1/c100",
+        "one/get/w4/c100",
+        "one/get/w1/c100/twin",
+        "one/proxy/w1/c100/twin",
+        "one/get/w4/c100/twin",
+    ]
+    assert [case.role for case in cases] == ["case"] * 4 + ["twin"] * 3
+    assert cases[4].twin_of == "one/get/w1/c100"
+    assert cases[4].dimensions == cases[0].dimensions
+
+
+def test_workers_of_the_command_line_replace_those_of_the_series_once() -> None:
+    suite = parse(GOOD, "mine.toml")
+    cases = suites.cases(suite, parameters(suite, workers=[2], twin=False))
+    assert ids(cases) == ["one/get/w2/c100", "one/proxy/w2/c100", "two/get/w2/c100"]
+
+
+# Order
+
+
+def many() -> list[Case]:
+    suite = parse(GOOD, "mine.toml")
+    cases = suites.cases(suite, parameters(suite))
+    return [*cases, *[case.model_copy(update={"id": f"{case.id}/{i}"}) for case in cases for i in range(3)]]
+
+
+def test_a_round_holds_every_case_once() -> None:
+    cases = many()
+    for repeat in range(1, 11):
+        order = ids(suites.round_order(cases, 42, repeat))
+        assert sorted(order) == sorted(ids(cases))
+        assert len(set(order)) == len(cases)
+
+
+def test_each_round_has_a_permutation_of_its_own_and_so_has_each_seed() -> None:
+    cases = many()
+    orders = {tuple(ids(suites.round_order(cases, seed, r))) for seed in (42, 43) for r in range(1, 6)}
+    assert len(orders) == 10
+    assert tuple(ids(cases)) not in orders
+
+
+def test_the_same_seed_gives_the_same_order_for_ever() -> None:
+    cases = [case.model_copy(update={"id": name}) for case, name in zip(many(), "abcdefgh", strict=False)]
+    assert "".join(ids(suites.round_order(cases, 42, 1))) == "eahbcgdf"
+    assert "".join(ids(suites.round_order(cases, 42, 2))) == "cgbfeahd"
+
+
+def test_ordering_leaves_the_cases_as_they_were() -> None:
+    cases = many()
+    before = ids(cases)
+    suites.round_order(cases, 42, 1)
+    assert ids(cases) == before
+
+
+# The bundled suites
+
+
+@pytest.mark.parametrize("path", suites.bundled(), ids=lambda path: path.stem)
+def test_every_bundled_suite_is_valid_and_named_as_its_file(path: Path) -> None:
+    suite = suites.load(path.stem).suite
+    assert suite.name == path.stem
+    assert suites.cases(suite, parameters(suite))
