@@ -70,7 +70,8 @@ class Pending:
         if self.log is not None and self.log.exists() and self.log.stat().st_size:
             self.raw["server.log"] = _capped(self.log)
         entries = [
-            writer.raw(f"{self.order:04d}/{name}", redactor.bytes(data)) for name, data in sorted(self.raw.items())
+            writer.raw(f"{self.order:04d}/{name}", redactor.bytes(data))
+            for name, data in sorted(self.raw.items())
         ]
         sample = Sample(
             case=self.case.id,
@@ -197,7 +198,7 @@ class Bench:
             "errors": sum(outcome.errors.values()),
             "cut_off": outcome.cut_off,
         }
-        judge_witness(pending.findings, pending.fields["witness"])
+        judge_witness(pending.findings, pending.fields["witness"], self.plan.parameters.foreign_limit)
         if identity_path and count is not None:
             counted = settled_count(port, identity_path) - count
             pending.fields["counts"]["server"] = counted
@@ -236,7 +237,9 @@ class Bench:
             )
         )
 
-    def _wait_ready(self, tree: ProcessTree, port: int, server: Server, workload: Workload, log: Path) -> None:
+    def _wait_ready(
+        self, tree: ProcessTree, port: int, server: Server, workload: Workload, log: Path
+    ) -> None:
         """Wait for the first expected answer: a log line that says "listening" is no proof.
 
         Raises ServerError (``start``; ``response`` where it goes on answering something else) or

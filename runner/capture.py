@@ -62,7 +62,7 @@ def begin(
     lock_path = project / "locks" / "bench.txt"
     lock = provenance.lock_state(lock_path) if lock_path.is_file() else None
     fingerprint = machine.fingerprint()
-    packed = snapshot(plan.loaded.directory)
+    packed = snapshot(plan.loaded.directory, artifacts)
     suite = plan.loaded.suite
     run = Run(
         id=identifier,
@@ -90,7 +90,9 @@ def begin(
             "series": _series_labels(plan),
         },
         cases=plan.cases,
-        comparable=_comparable(plan, fingerprint, packed[1] if packed else None, lock.sha256 if lock else None),
+        comparable=_comparable(
+            plan, fingerprint, packed[1] if packed else None, lock.sha256 if lock else None
+        ),
         facts={"counter_cost_s": counter.cost()},
         warnings=_warnings(plan, fingerprint, lock, packed is not None),
     )
@@ -112,7 +114,7 @@ def resume(plan: Plan, folder: Path, project: Path) -> RunWriter:
     try:
         lock_path = project / "locks" / "bench.txt"
         lock = provenance.lock_state(lock_path) if lock_path.is_file() else None
-        packed = snapshot(plan.loaded.directory)
+        packed = snapshot(plan.loaded.directory, folder.parent)
         now = _comparable(
             plan, machine.fingerprint(), packed[1] if packed else None, lock.sha256 if lock else None
         )
@@ -136,9 +138,7 @@ def resume(plan: Plan, folder: Path, project: Path) -> RunWriter:
     return writer
 
 
-def execute(
-    plan: Plan, writer: RunWriter, project: Path, progress: Progress, port: int | None = None
-) -> Run:
+def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, port: int | None = None) -> Run:
     """Measure what is missing, round by round, and finish the manifest.
 
     The first Ctrl-C ends the run after the running sample (state ``interrupted``), the second at once
@@ -254,7 +254,9 @@ def _comparable(
         "application": suite.app or suite.name,
         "application_sha256": application,
         "workloads": {
-            workload.name: hashlib.sha256(workload.model_dump_json(exclude={"label"}).encode()).hexdigest()[:16]
+            workload.name: hashlib.sha256(workload.model_dump_json(exclude={"label"}).encode()).hexdigest()[
+                :16
+            ]
             for workload in suite.workload
             if workload.name in parameters.workloads
         },
@@ -271,9 +273,7 @@ def _comparable(
     }
 
 
-def _warnings(
-    plan: Plan, fingerprint: dict[str, Any], lock: Any, has_snapshot: bool
-) -> list[Note]:
+def _warnings(plan: Plan, fingerprint: dict[str, Any], lock: Any, has_snapshot: bool) -> list[Note]:
     """What a reader must know of the surroundings, beside the numbers."""
     found = []
     if plan.layout.shared:
@@ -287,7 +287,9 @@ def _warnings(
     elif not lock.matches:
         found.append(Note(code="lock-drift", message="installed packages differ from the lock"))
     if plan.parameters.repeats < 5:
-        found.append(Note(code="few-samples", message=f"{plan.parameters.repeats} samples a case; rankings want five"))
+        found.append(
+            Note(code="few-samples", message=f"{plan.parameters.repeats} samples a case; rankings want five")
+        )
     if not has_snapshot:
         found.append(Note(code="no-snapshot", message="the source is over 8 MiB and not stored with the run"))
     return found

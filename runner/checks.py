@@ -21,7 +21,6 @@ from runner.proc import affinities
 from runner.suite import Server, Workload
 
 FOREIGN_FLAG = 0.03
-FOREIGN_REJECT = 0.10
 SATURATED = 0.95
 STALL_S = 0.25
 STALL_TIMES_MEDIAN = 50.0
@@ -74,7 +73,8 @@ def check_answer(port: int, workload: Workload) -> None:
     expect = workload.expect
     if response.status != expect.status:
         raise ServerError(
-            "response", f"{request}: expected status {expect.status}, got {response.status}: {_short(response.body)}"
+            "response",
+            f"{request}: expected status {expect.status}, got {response.status}: {_short(response.body)}",
         )
     if expect.size is not None and len(response.body) != expect.size:
         raise ServerError("response", f"{request}: expected {expect.size} bytes, got {len(response.body)}")
@@ -164,7 +164,9 @@ def judge_outcome(findings: Findings, outcome: Outcome, workload: Workload) -> N
         told = ", ".join(f"{count} × {kind}" for kind, count in sorted(outcome.errors.items()))
         findings.fail("errors", f"requests that failed: {told}")
     else:
-        findings.ok("errors", f"none; {outcome.cut_off} requests cut off at the deadline, which are no errors")
+        findings.ok(
+            "errors", f"none; {outcome.cut_off} requests cut off at the deadline, which are no errors"
+        )
     if not outcome.ok:
         findings.fail("throughput", "no request got a 2xx answer", "collapse")
     slowest, median = outcome.latency.get("max"), outcome.latency.get("p50")
@@ -199,11 +201,14 @@ def judge_workers(findings: Findings, before: Iterable[int], after: Iterable[int
         findings.ok("workers", f"{len(set(before))} before, the same after")
 
 
-def judge_witness(findings: Findings, witness: dict[str, CpuSetWitness]) -> None:
-    """Foreign CPU time on the server's set rejects from 10 % and is flagged from 3 %; saturation is flagged."""
+def judge_witness(findings: Findings, witness: dict[str, CpuSetWitness], foreign_limit: float) -> None:
+    """Foreign CPU time on the server's set rejects beyond the limit and is flagged from 3 %.
+
+    So is a generator or upstream with a CPU or thread at 95 % or more: the figure is a floor.
+    """
     foreign = witness["server"].foreign
     told = f"{foreign:.1%} of the server's CPUs went to others (steal {witness['server'].steal:.1%})"
-    if foreign > FOREIGN_REJECT:
+    if foreign > foreign_limit:
         findings.reject("foreign", told)
     else:
         findings.ok("foreign", told)
@@ -213,9 +218,15 @@ def judge_witness(findings: Findings, witness: dict[str, CpuSetWitness]) -> None
         if role in witness:
             busiest = max(witness[role].busiest_cpu, witness[role].busiest_thread)
             if busiest >= SATURATED:
-                findings.flag("saturated", f"{role} had a CPU or thread {busiest:.0%} busy: the figure is a floor")
+                findings.flag(
+                    "saturated", f"{role} had a CPU or thread {busiest:.0%} busy: the figure is a floor"
+                )
 
 
 def _short(value: object, limit: int = 160) -> str:
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False)
+    text = (
+        value.decode("utf-8", "replace")
+        if isinstance(value, bytes)
+        else json.dumps(value, ensure_ascii=False)
+    )
     return text if len(text) <= limit else f"{text[:limit]}…"

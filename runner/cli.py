@@ -32,12 +32,18 @@ app = typer.Typer(
 _out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
 
-SuiteName = Annotated[str, typer.Argument(help="A bundled suite's name (see `suites`) or a .toml file's path.")]
+SuiteName = Annotated[
+    str, typer.Argument(help="A bundled suite's name (see `suites`) or a .toml file's path.")
+]
 Servers = Annotated[list[str] | None, typer.Option("--server", help="Only this server; repeat for more.")]
-Workloads = Annotated[list[str] | None, typer.Option("--workload", help="Only this workload; repeat for more.")]
+Workloads = Annotated[
+    list[str] | None, typer.Option("--workload", help="Only this workload; repeat for more.")
+]
 Workers = Annotated[
     list[int] | None,
-    typer.Option("--workers", min=1, max=1024, help="Worker processes, instead of each series' own; repeatable."),
+    typer.Option(
+        "--workers", min=1, max=1024, help="Worker processes, instead of each series' own; repeatable."
+    ),
 ]
 Duration = Annotated[float | None, typer.Option(min=0.1, max=3600, help="Seconds a sample is measured.")]
 Warmup = Annotated[float | None, typer.Option(min=0, max=3600, help="Seconds of load before each sample.")]
@@ -53,7 +59,9 @@ GeneratorName = Annotated[
 ]
 Cpus = Annotated[
     list[str] | None,
-    typer.Option("--cpus", metavar="ROLE=LIST", help="CPUs of a role, as in server=1-4; repeat for each role."),
+    typer.Option(
+        "--cpus", metavar="ROLE=LIST", help="CPUs of a role, as in server=1-4; repeat for each role."
+    ),
 ]
 TwinLane = Annotated[
     bool | None,
@@ -183,7 +191,9 @@ def run(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Complete the newest unfinished run of the suite (or the one of --id)."),
+        typer.Option(
+            "--resume", help="Complete the newest unfinished run of the suite (or the one of --id)."
+        ),
     ] = False,
 ) -> None:
     """Capture a run into the artifacts folder.
@@ -257,7 +267,9 @@ def verify_command(
 def quickstart_command(
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the site at the end.")] = True,
     server: Servers = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the site; the next free one is taken.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the site; the next free one is taken.")
+    ] = 8000,
     output: Output = ARTIFACTS,
 ) -> None:
     """Measure a few servers briefly, build the site with that run on it, and serve it.
@@ -299,13 +311,16 @@ def _unfinished(
     """The run to resume, and its plan from its own manifest."""
     if options != Options():
         raise SuiteError(
-            "--resume takes all parameters from the run", "Leave out everything but --id, --output and --port."
+            "--resume takes all parameters from the run",
+            "Leave out everything but --id, --output and --port.",
         )
     names = [run_id] if run_id else store.run_ids(output)
     runs = [store.read_manifest(store.run_folder(output, name)) for name in names]
     open_runs = [r for r in runs if r.suite == loaded.suite.name and (r.state != "complete" or run_id)]
     if not open_runs:
-        raise ArtifactError(f"no unfinished run of suite {loaded.suite.name!r} in {output}", "See `lapsheet run`.")
+        raise ArtifactError(
+            f"no unfinished run of suite {loaded.suite.name!r} in {output}", "See `lapsheet run`."
+        )
     stored = max(open_runs, key=lambda r: r.created)
     if stored.suite_file.sha256 != loaded.file.sha256:
         raise SuiteError(
@@ -331,7 +346,8 @@ def _finish(final: Run, output: Path) -> None:
     folder = output / final.id
     if final.state == "interrupted":
         _err.print(
-            f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}", markup=False
+            f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}",
+            markup=False,
         )
         raise typer.Exit(130)
     render(store.read(folder), _out)

@@ -45,7 +45,10 @@ def request(
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout)
     try:
         connection.request(
-            method, path, body=body.encode() if body else None, headers={**(headers or {}), "Connection": "close"}
+            method,
+            path,
+            body=body.encode() if body else None,
+            headers={**(headers or {}), "Connection": "close"},
         )
         answer = connection.getresponse()
         return Response(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())

@@ -80,6 +80,7 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         seed=_or(options.seed, defaults.seed),
         rate=options.rate,
         twin=full if options.twin is None else options.twin,
+        foreign_limit=defaults.foreign_limit,
     )
     cases = suites.cases(suite, parameters)
     if not cases:

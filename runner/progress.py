@@ -50,8 +50,10 @@ class Display:
         self._run, self._total, self._done, self._done_before = run, total, done, done
         self._started = time.monotonic()
         resumed = f", {done} done before" if done else ""
-        self.console.print(f"run {run.id}: {total} samples{resumed}, generator {run.generator.name} "
-                           f"{run.generator.version}", markup=False)
+        self.console.print(
+            f"run {run.id}: {total} samples{resumed}, generator {run.generator.name} {run.generator.version}",
+            markup=False,
+        )
         if self._bar is not None:
             self._task = self._bar.add_task("starting", total=total, completed=done, left="", last="")
 

@@ -20,7 +20,13 @@ SERVERS = ["uvicorn-httptools", "granian", "hypercorn-asyncio"]
 def options(servers: list[str]) -> Options:
     """Short samples, three a case, with the A/A lane: about a minute."""
     return Options(
-        servers=servers or SERVERS, workers=[1], duration=1.0, warmup=0.3, repeats=3, connections=50, twin=True
+        servers=servers or SERVERS,
+        workers=[1],
+        duration=1.0,
+        warmup=0.3,
+        repeats=3,
+        connections=50,
+        twin=True,
     )
 
 

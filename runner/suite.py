@@ -104,13 +104,18 @@ class Identity(Table):
 
 
 class Defaults(Table):
-    """Parameters where the command line says nothing. Times in seconds."""
+    """Parameters where the command line says nothing. Times in seconds.
+
+    ``foreign_limit`` is the share of the server's CPUs that may go to others before a sample is
+    rejected.
+    """
 
     connections: Annotated[int, Field(ge=1, le=100_000)] = 100
     duration: Annotated[float, Field(gt=0, le=3600)] = 5.0
     warmup: Annotated[float, Field(ge=0, le=3600)] = 1.0
     repeats: Annotated[int, Field(ge=1, le=1000)] = 5
     seed: int = 42
+    foreign_limit: Annotated[float, Field(gt=0, le=1)] = 0.10
 
 
 class Twin(Table):

@@ -30,6 +30,7 @@ from runner.store import MANIFEST, RAW, SAMPLES, read_manifest, read_samples, sh
 LOCK = ".lock"
 SCRATCH = ".scratch"
 SNAPSHOT_LIMIT = 8 * 2**20
+_NOT_SOURCE = {"__pycache__", "node_modules", "venv"}
 
 
 class RunWriter:
@@ -200,17 +201,22 @@ def _disk(path: Path) -> Iterator[None]:
         raise ArtifactError(f"{path}: {reason}", remedies.get(error.errno or 0, "")) from error
 
 
-def snapshot(directory: Path) -> tuple[bytes, str] | None:
+def snapshot(directory: Path, without: Path) -> tuple[bytes, str] | None:
     """The source under test as a reproducible ``.tar.gz``, and the SHA-256 over names and contents.
 
-    Hidden files, caches and symbolic links are left out. None if it is over 8 MiB.
+    Hidden files, caches, symbolic links and the folder ``without`` (the artifacts, where they lie inside)
+    are left out. None if it is over 8 MiB.
     """
+    without = without.resolve()
     paths = sorted(
         path
         for path in directory.rglob("*")
         if path.is_file()
         and not path.is_symlink()
-        and not any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(directory).parts)
+        and not path.is_relative_to(without)
+        and not any(
+            part.startswith(".") or part in _NOT_SOURCE for part in path.relative_to(directory).parts
+        )
     )
     if sum(path.stat().st_size for path in paths) > SNAPSHOT_LIMIT:
         return None

@@ -38,7 +38,14 @@ def outcome(**changes: object) -> Outcome:
 
 def witness(foreign: float = 0.0, busiest: float = 0.5) -> CpuSetWitness:
     return CpuSetWitness(
-        cpus=[0], busy=0.9, steal=0.0, foreign=foreign, busiest_cpu=busiest, busiest_thread=busiest, own=0.8, threads=1
+        cpus=[0],
+        busy=0.9,
+        steal=0.0,
+        foreign=foreign,
+        busiest_cpu=busiest,
+        busiest_thread=busiest,
+        own=0.8,
+        threads=1,
     )
 
 
@@ -70,7 +77,7 @@ def test_clean_sample_is_accepted() -> None:
     judge_outcome(findings, outcome(), WORKLOAD)
     judge_counter(findings, 1003, outcome(), 10)
     judge_workers(findings, {1, 2}, {2, 1})
-    judge_witness(findings, {"server": witness(), "generator": witness()})
+    judge_witness(findings, {"server": witness(), "generator": witness()}, 0.1)
     assert findings.status == "accepted"
     assert findings.flags == []
     assert all(check.status == "ok" for check in findings.checks)
@@ -127,20 +134,20 @@ def test_a_changed_worker_fails() -> None:
 )
 def test_foreign_cpu(foreign: float, status: str, flags: list[str]) -> None:
     findings = Findings()
-    judge_witness(findings, {"server": witness(foreign), "generator": witness()})
+    judge_witness(findings, {"server": witness(foreign), "generator": witness()}, 0.1)
     assert findings.status == status
     assert codes(findings.flags) == flags
 
 
 def test_a_saturated_generator_is_flagged_and_a_busy_server_is_not() -> None:
     findings = Findings()
-    judge_witness(findings, {"server": witness(busiest=1.0), "generator": witness(busiest=0.95)})
+    judge_witness(findings, {"server": witness(busiest=1.0), "generator": witness(busiest=0.95)}, 0.1)
     assert codes(findings.flags) == ["saturated"]
 
 
 def test_no_bad_environment_hides_a_servers_failure() -> None:
     findings = Findings()
-    judge_witness(findings, {"server": witness(0.5), "generator": witness()})
+    judge_witness(findings, {"server": witness(0.5), "generator": witness()}, 0.1)
     judge_outcome(findings, outcome(errors={"timeout": 1}), WORKLOAD)
     assert findings.status == "failed"
 

@@ -87,7 +87,9 @@ def test_sigterm_ignored_is_killed_after_the_grace(tmp_path: Path) -> None:
 
 
 def test_exit_status_and_outputs(tmp_path: Path) -> None:
-    with ProcessTree(spec(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")) as tree:
+    with ProcessTree(
+        spec(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
+    ) as tree:
         assert tree.wait(10.0) == 7
     assert (tmp_path / "out.log").read_text() == "out\n"
     assert (tmp_path / "err.log").read_text() == "err\n"
@@ -108,7 +110,9 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_leaving_by_an_exception_kills_at_once(tmp_path: Path) -> None:
-    tree = ProcessTree(spec(tmp_path, "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)"))
+    tree = ProcessTree(
+        spec(tmp_path, "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)")
+    )
     begin = time.monotonic()
     with pytest.raises(RuntimeError), tree:
         raise RuntimeError

@@ -193,18 +193,18 @@ def test_snapshot_is_reproducible_and_hides_nothing_visible(tmp_path: Path) -> N
     (source / "sub" / "__pycache__" / "junk.pyc").write_text("x")
     (source / ".secret").write_text("x")
     (source / "link").symlink_to("/etc/hostname")
-    first = snapshot(source)
+    first = snapshot(source, tmp_path / "artifacts")
     copy = tmp_path / "copy"
     shutil.copytree(source, copy, symlinks=True)
     os.utime(copy / "app.py", (1, 1))
     assert first is not None
-    assert snapshot(copy) == first
+    assert snapshot(copy, tmp_path / "artifacts") == first
     (copy / "app.py").write_text("a = 2\n")
-    second = snapshot(copy)
+    second = snapshot(copy, tmp_path / "artifacts")
     assert second is not None
     assert second[1] != first[1]
 
 
 def test_a_source_too_large_is_not_packed(tmp_path: Path) -> None:
     (tmp_path / "big.bin").write_bytes(b"\0" * (9 * 2**20))
-    assert snapshot(tmp_path) is None
+    assert snapshot(tmp_path, tmp_path / "artifacts") is None

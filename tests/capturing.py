@@ -1,0 +1,81 @@
+"""Small suites around the truth server, for tests that capture for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from runner import capture, store, suite
+from runner import plan as plans
+from runner.model import Case, Run, Sample
+from runner.plan import Options
+from runner.store import StoredRun
+
+TRUTH = Path(__file__).with_name("truth_server.py")
+
+
+def suite_text(
+    servers: dict[str, list[str]], *, identity: bool = True, extra: str = "", foreign_limit: float = 1.0
+) -> str:
+    """A suite of truth servers: name → further arguments (``--mode …``).
+
+    Foreign load rejects nothing here unless a test asks for it: a test machine has neighbours.
+    """
+    tables = [
+        'name = "truth"',
+        'title = "Truth"',
+        "[defaults]\nconnections = 4\nduration = 0.6\nwarmup = 0.1\nrepeats = 1\n"
+        f"foreign_limit = {foreign_limit}",
+        '[identity]\npath = "/_identity"' if identity else "",
+        '[[workload]]\nname = "root"\npath = "/"\nexpect = { json = { ok = true } }',
+        '[[series]]\nname = "one"\nworkers = 1',
+        extra,
+    ]
+    for name, arguments in servers.items():
+        command = [sys.executable, "-S", str(TRUTH), "--port", "{port}", *arguments]
+        tables.append(
+            f"[[server]]\nname = {json.dumps(name)}\ncommand = {json.dumps(command)}\nstart_timeout = 5"
+        )
+    return "\n\n".join(tables) + "\n"
+
+
+class Silent:
+    """A progress display that only remembers."""
+
+    def __init__(self) -> None:
+        self.samples: list[Sample] = []
+        self.messages: list[str] = []
+
+    def begin(self, run: Run, total: int, done: int) -> None:
+        self.total, self.done = total, done
+
+    def measuring(self, case: Case, repeat: int, attempt: int) -> None:
+        self.current = case.id, repeat, attempt
+
+    def stored(self, case: Case, sample: Sample) -> None:
+        self.samples.append(sample)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def capture_run(project: Path, text: str, progress: Silent | None = None, **options: object) -> StoredRun:
+    """Capture the suite in this process; the run as it was stored."""
+    path = project / "truth.toml"
+    path.write_text(text)
+    affinity = os.sched_getaffinity(0)
+    try:
+        plan = plans.make(suite.load(str(path)), Options(**options))  # type: ignore[arg-type]
+        with capture.begin(plan, project / "artifacts", project, ["lapsheet", "run", "truth.toml"]) as writer:
+            run = capture.execute(plan, writer, project, progress or Silent())
+    finally:
+        os.sched_setaffinity(0, affinity)
+    return store.read(project / "artifacts" / run.id)
+
+
+def have(*programs: str) -> str:
+    """The first program that is missing, or nothing: for ``skipif`` with its reason."""
+    return next((program for program in programs if not shutil.which(program)), "")

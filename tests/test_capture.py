@@ -1,0 +1,288 @@
+"""Captures of real servers of known behaviour: each fault ends in the right kind of failure, with its name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runner import capture, plan, suite, verify
+from runner.errors import ArtifactError, MachineError, SuiteError
+from runner.model import Sample
+from runner.plan import Options
+from tests.capturing import Silent, capture_run, have, suite_text
+
+pytestmark = pytest.mark.skipif(bool(have("oha")), reason="needs oha (cargo install oha --locked)")
+
+
+def only(samples: list[Sample]) -> Sample:
+    assert len(samples) == 1, [(sample.status, sample.reasons) for sample in samples]
+    return samples[0]
+
+
+def codes(notes) -> list[str]:
+    return [note.code for note in notes]
+
+
+def left_over(project: Path) -> list[str]:
+    """What a capture in this folder started and that is still alive."""
+    found = [child.name() for child in psutil.Process().children(recursive=True) if "oha" in child.name()]
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("LAPSHEET_COUNTERS", "").startswith(str(project)):
+                found.append(" ".join(process.cmdline()))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_over(tmp_path: Path):
+    yield
+    deadline = time.monotonic() + 5
+    while left_over(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left_over(tmp_path) == []
+
+
+def test_a_healthy_server(tmp_path: Path) -> None:
+    stored = capture_run(tmp_path, suite_text({"good": ["--delay", "0.002"]}), twin=False)
+    sample = only(stored.samples)
+    assert sample.status == "accepted", sample.reasons
+    assert stored.run.state == "complete"
+    assert {check.name: check.status for check in sample.checks} == {
+        "response": "ok",
+        "affinity": "ok",
+        "loop": "ok" if stored.run.suite_file.text.count("loop =") else "not checked",
+        "status": "ok",
+        "errors": "ok",
+        "foreign": "ok",
+        "counter": "ok",
+        "workers": "ok",
+    }
+    # Four connections, 2 ms a reply: never more than 2,000 requests/s, and the loop keeps up with most.
+    assert 400 < sample.metrics["rps"] <= 2000
+    assert sample.metrics["p50"] >= 0.002
+    assert sample.counts["ok"] <= sample.counts["server"] <= sample.counts["ok"] + 4
+    assert {"server", "generator", "runner"} == set(sample.witness)
+    assert sample.witness["generator"].threads >= 1
+    assert set(sample.timing) == {"start", "checks_before", "warmup", "measured", "checks_after", "stop"}
+    assert {Path(entry.path).name for entry in sample.raw} >= {"identity.json"}
+    assert stored.run.generator.threads == sample.witness["generator"].threads
+    report = verify.verify(stored.folder)
+    assert report.ok, report.problems
+    assert report.figures == len(sample.metrics)
+
+
+def test_the_manifest_tells_no_names(tmp_path: Path) -> None:
+    stored = capture_run(tmp_path, suite_text({"good": []}), twin=False)
+    for path in stored.folder.rglob("*"):
+        if path.is_file() and path.suffix in (".json", ".jsonl", ".log", ".txt"):
+            assert str(tmp_path) not in path.read_text(errors="replace").replace(str(sys.executable), ""), (
+                path
+            )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reasons"),
+    [
+        (["--mode", "errors"], ["status"]),
+        (["--mode", "abort"], ["errors"]),
+        (["--mode", "wrong-body"], ["response"]),
+        (["--mode", "wrong-body", "--after", "50"], ["response"]),
+        (["--mode", "die", "--after", "50"], ["died"]),
+    ],
+)
+def test_the_servers_own_failures_are_kept_and_not_retried(
+    tmp_path: Path, arguments: list[str], reasons: list[str]
+) -> None:
+    sample = only(capture_run(tmp_path, suite_text({"bad": arguments}), twin=False).samples)
+    assert sample.status == "failed"
+    assert codes(sample.reasons)[: len(reasons)] == reasons, sample.reasons
+
+
+def test_a_hang_ends_in_a_failure_in_bounded_time(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    sample = only(
+        capture_run(tmp_path, suite_text({"bad": ["--mode", "hang", "--after", "50"]}), twin=False).samples
+    )
+    assert sample.status == "failed"
+    assert "response" in codes(sample.reasons), sample.reasons
+    assert time.monotonic() - begin < 40
+
+
+def test_a_stall_is_flagged(tmp_path: Path) -> None:
+    text = suite_text({"slow": ["--mode", "stall", "--after", "200", "--stall", "0.4"]})
+    sample = only(capture_run(tmp_path, text, twin=False, duration=1.5, warmup=0).samples)
+    assert "stall" in codes(sample.flags), (sample.flags, sample.reasons, sample.metrics)
+
+
+def test_silently_repeated_requests_are_caught_by_the_servers_counter(tmp_path: Path) -> None:
+    text = suite_text({"bad": ["--mode", "abort", "--every", "5"]})
+    sample = only(capture_run(tmp_path, text, twin=False, generator="k9", duration=1.0).samples)
+    assert sample.status == "failed"
+    assert "retries" in codes(sample.reasons), sample.reasons
+
+
+def test_k9_captures_and_verifies(tmp_path: Path) -> None:
+    stored = capture_run(
+        tmp_path, suite_text({"good": ["--delay", "0.005"]}), twin=False, generator="k9", duration=1
+    )
+    assert only(stored.samples).status == "accepted", stored.samples[0].reasons
+    report = verify.verify(stored.folder)
+    assert report.ok, report.problems
+    assert report.figures >= 4
+
+
+def test_the_wrong_loop(tmp_path: Path) -> None:
+    text = suite_text({"bad": []}).replace("start_timeout = 5", 'start_timeout = 5\nloop = "uvloop.Loop"')
+    sample = only(capture_run(tmp_path, text, twin=False).samples)
+    assert codes(sample.reasons) == ["loop"]
+    assert "uvloop.Loop" in sample.reasons[0].message
+
+
+def test_servers_that_do_not_start_do_not_stop_the_others(tmp_path: Path) -> None:
+    text = suite_text({"good": [], "crash": ["--no-such-option"]})
+    text += '[[server]]\nname = "absent"\ncommand = ["no-such-server", "{port}"]\n'
+    text += f'[[server]]\nname = "silent"\ncommand = {json.dumps([sys.executable, "-c", "import time; time.sleep(60)"])}\nstart_timeout = 1\n'
+    samples = {
+        sample.case.split("/")[0]: sample for sample in capture_run(tmp_path, text, twin=False).samples
+    }
+    assert samples["good"].status == "accepted"
+    for name, told in (
+        ("crash", "no-such-option"),
+        ("absent", "No such file"),
+        ("silent", "no answer within 1 s"),
+    ):
+        assert samples[name].status == "failed"
+        assert codes(samples[name].reasons) == ["start"]
+        assert told in samples[name].reasons[0].message
+
+
+def test_a_suite_without_identity_says_what_it_did_not_check(tmp_path: Path) -> None:
+    """Somebody's server that knows nothing of Lapsheet."""
+    (tmp_path / "index.html").write_text("hello\n")
+    text = suite_text({}, identity=False).replace("{ json = { ok = true } }", '{ text = "hello\\n" }')
+    command = [
+        sys.executable,
+        "-m",
+        "http.server",
+        "{port}",
+        "--bind",
+        "{host}",
+        "--directory",
+        str(tmp_path),
+    ]
+    text += f'[[server]]\nname = "files"\nlabel = "<b>Files</b>"\ncommand = {json.dumps(command)}\n'
+    stored = capture_run(tmp_path, text, twin=False)
+    sample = only(stored.samples)
+    assert {check.name for check in sample.checks if check.status == "not checked"} == {
+        "workers",
+        "loop",
+        "counter",
+    }
+    assert stored.run.labels["server"]["files"] == "<b>Files</b>"
+
+
+def test_foreign_load_rejects_and_every_attempt_is_kept(tmp_path: Path) -> None:
+    text = suite_text({"good": ["--delay", "0.002"]}, foreign_limit=0.1)
+    cpu = min(os.sched_getaffinity(0))
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        os.sched_setaffinity(burner.pid, {cpu})
+        stored = capture_run(tmp_path, text, twin=False, cpus=[f"server={cpu}", f"generator={cpu}"])
+    finally:
+        burner.kill()
+        burner.wait()
+    assert [sample.status for sample in stored.samples] == ["rejected"] * 3
+    assert [sample.attempt for sample in stored.samples] == [1, 2, 3]
+    for sample in stored.samples:
+        assert "foreign" in codes(sample.reasons)
+        assert sample.metrics  # measured, kept, not used
+        assert all((stored.folder / entry.path).is_file() for entry in sample.raw)
+    assert verify.verify(stored.folder).ok
+
+
+def test_a_generator_that_dies_is_the_surroundings_fault(tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill_generators() -> None:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and len(killed) < 1:
+            for process in psutil.process_iter(["name", "cmdline"]):
+                if process.info["name"] == "oha" and "1500ms" in " ".join(process.info["cmdline"] or []):
+                    time.sleep(0.3)
+                    process.kill()
+                    killed.append(process.pid)
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=kill_generators)
+    thread.start()
+    stored = capture_run(tmp_path, suite_text({"good": ["--delay", "0.005"]}), twin=False, duration=1.5)
+    thread.join()
+    assert len(killed) == 1
+    assert [sample.status for sample in stored.samples] == ["rejected", "accepted"]
+    assert codes(stored.samples[0].reasons) == ["generator"]
+
+
+def test_twins_and_rounds(tmp_path: Path) -> None:
+    text = suite_text({"a": [], "b": []}, extra='[twin]\nserver = "b"')
+    stored = capture_run(tmp_path, text, repeats=2, duration=0.3, warmup=0)
+    expected = [
+        (case.id, repeat)
+        for repeat in (1, 2)
+        for case in suite.round_order(stored.run.cases, stored.run.parameters.seed, repeat)
+    ]
+    first_attempts = [(sample.case, sample.repeat) for sample in stored.samples if sample.attempt == 1]
+    assert first_attempts == expected
+    assert sorted(case.role for case in stored.run.cases) == ["case", "case", "twin"]
+    assert [sample.order for sample in stored.samples] == list(range(1, len(stored.samples) + 1))
+
+
+def test_a_busy_port_and_too_few_cpus_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    path = tmp_path / "truth.toml"
+    path.write_text(suite_text({"good": []}))
+    loaded = suite.load(str(path))
+    with pytest.raises(MachineError, match="9999"):
+        plan.make(loaded, Options(cpus=["server=9999"]))
+    made = plan.make(loaded, Options())
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with capture.begin(made, tmp_path / "artifacts", tmp_path, []) as writer:
+            with pytest.raises(MachineError, match=f"port {port} is in use"):
+                capture.execute(made, writer, tmp_path, Silent(), port)
+            assert writer.samples == []
+
+
+def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "truth.toml"
+    path.write_text(suite_text({"good": []}) + 'requires = ["no-such-distribution"]\n')
+    with pytest.raises(SuiteError, match="no-such-distribution.*good"):
+        capture.begin(plan.make(suite.load(str(path)), Options()), tmp_path / "artifacts", tmp_path, [])
+    assert not (tmp_path / "artifacts").exists()
+
+
+@pytest.mark.parametrize("field", ["machine", "lock", "application_sha256", "generator_version"])
+def test_resume_refuses_what_changed_and_names_it(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "truth.toml"
+    path.write_text(suite_text({"good": []}))
+    made = plan.make(suite.load(str(path)), Options())
+    with capture.begin(made, tmp_path / "artifacts", tmp_path, []) as writer:
+        folder = writer.folder
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["comparable"][field] = "another"
+    changed = json.dumps(manifest)
+    (folder / "run.json").write_text(changed)
+    with pytest.raises(ArtifactError, match=f"changed since it began: {field}"):
+        capture.resume(made, folder, tmp_path)
+    assert (folder / "run.json").read_text() == changed
