@@ -1,8 +1,8 @@
 """Runs that nobody measured, of known structure, for tests and for measuring Lapsheet itself.
 
-A synthetic run is a valid run folder in every way (hashes, raw files that agree with the samples, the
-order of a real suite) whose numbers come from a seed. Its manifest carries a warning of code
-``synthetic``, so that it can never pass for evidence.
+A synthetic run is a valid run folder in every way (``lapsheet verify`` passes: hashes, the order of a
+real suite, figures that follow from the raw files) whose numbers come from a seed. Its manifest carries
+a warning of code ``synthetic``, so that it can never pass for evidence.
 
 The structure that a reader of it must find again:
 
@@ -16,18 +16,17 @@ The structure that a reader of it must find again:
 from __future__ import annotations
 
 import hashlib
-import math
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any
 
 import orjson
 
+from benchmarks.synthetic_oha import latencies, oha_json
 from runner import suite as suites
-from runner.metrics import METRICS
+from runner.generators.base import Load
+from runner.generators.reading import write_load
 from runner.model import (
     Case,
     Check,
@@ -60,12 +59,7 @@ SERVERS = [
 ]
 WORKLOADS = ["get_item", "create_order"]
 
-# oha's percentile names, and ours of those we keep.
-_QUANTILES = {"p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
-_QUANTILES |= {"p99.9": 0.999, "p99.99": 0.9999}
-_SIGMA = 0.35
-_FASTEST, _SLOWEST = 0.00005, 0.99999
-_NORMAL = NormalDist()
+_CHECKS = ["response", "workers", "loop", "affinity", "errors", "foreign", "counter"]
 
 
 def true_rate(server: int, workload: int = 0, workers: int = 1) -> float:
@@ -94,8 +88,8 @@ def write_run(
     """Write a complete run folder ``artifacts/<run_id>`` and return what a reader of it gets.
 
     ``raw`` False leaves the raw files out, for many runs at once. ``mutate`` gets manifest and samples
-    before they are written, and returns what to write instead; the raw files stay as they were. Raises
-    FileExistsError if the folder is there.
+    before anything is written, and returns what to write instead. Raises FileExistsError if the folder
+    is there.
     """
     text = suite_text(servers, workloads)
     suite = suites.parse(text, "synthetic.toml")
@@ -113,10 +107,12 @@ def write_run(
     cases = suites.cases(suite, parameters)
     folder = artifacts / run_id
     folder.mkdir(parents=True)
-    samples = _samples(folder, cases, parameters, raw)
+    samples = _samples(cases, parameters)
     run = _manifest(run_id, suite, text, parameters, cases, samples[-1].started + timedelta(seconds=DURATION))
     if mutate:
         run, samples = mutate(run, samples)
+    if raw:
+        samples = [_with_raw(folder, sample) for sample in samples]
     lines = b"".join(sample.model_dump_json(exclude_none=True).encode() + b"\n" for sample in samples)
     (folder / SAMPLES).write_bytes(lines)
     files = [entry for sample in samples for entry in sample.raw] + [_entry(SAMPLES, lines)]
@@ -129,25 +125,48 @@ def flawed(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
     """A `Mutate` that gives a run one of each flaw a page must show.
 
     Of the run's first workload: the fastest server is a floor, the second lost a sample to foreign CPU
-    and repeated it, the third failed in two rounds, and the last failed in all.
+    and repeated it at the end of the round, the third failed in two rounds, and the last in all.
     """
     first = [case for case in run.cases if case.dimensions["workload"] == run.parameters.workloads[0]]
     plain = [case.id for case in first if case.role == "case"]
     floor, noisy, shaky, broken = plain[0], plain[1], plain[2], plain[-1]
     result: list[Sample] = []
+    again: list[Sample] = []
     for sample in samples:
+        if again and sample.repeat > again[0].repeat:
+            result.append(again.pop())
         if sample.case == floor:
-            busy = sample.witness["generator"].model_copy(update={"busiest_thread": 0.98})
-            sample = sample.model_copy(update={"witness": sample.witness | {"generator": busy}})
+            result.append(_saturated(sample))
         elif sample.case == noisy and sample.repeat == 2:
-            note = Note(code="foreign-cpu", message="other programs took 31 % of the server's CPUs")
+            again.append(sample.model_copy(update={"attempt": 2}))
+            note = Note(code="foreign", message="31 % of the server's CPUs went to others")
             result.append(sample.model_copy(update={"status": "rejected", "reasons": [note]}))
-            sample = sample.model_copy(update={"attempt": 2, "order": len(samples) + 1})
         elif sample.case == broken or (sample.case == shaky and sample.repeat in (1, 4)):
-            note = Note(code="non-2xx", message="12 responses were not 2xx: 500 × 12")
-            sample = sample.model_copy(update={"status": "failed", "reasons": [note]})
-        result.append(sample)
-    return run, result
+            result.append(_failing(sample))
+        else:
+            result.append(sample)
+    result += again
+    return run, [sample.model_copy(update={"order": order}) for order, sample in enumerate(result, 1)]
+
+
+def _saturated(sample: Sample) -> Sample:
+    busy = sample.witness["generator"].model_copy(update={"busiest_thread": 0.98})
+    note = Note(code="saturated", message="generator had a CPU or thread 98 % busy: the figure is a floor")
+    return sample.model_copy(
+        update={"witness": sample.witness | {"generator": busy}, "flags": [*sample.flags, note]}
+    )
+
+
+def _failing(sample: Sample) -> Sample:
+    message = f"answers without 2xx: 12 × 500 beside {sample.counts['ok']} × 2xx"
+    return sample.model_copy(
+        update={
+            "status": "failed",
+            "reasons": [Note(code="status", message=message)],
+            "counts": sample.counts | {"other_status": 12},
+            "checks": [*sample.checks, Check(name="status", status="failed", detail=message)],
+        }
+    )
 
 
 def suite_text(servers: int, workloads: int) -> str:
@@ -168,21 +187,29 @@ def suite_text(servers: int, workloads: int) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _samples(folder: Path, cases: list[Case], parameters: Parameters, raw: bool) -> list[Sample]:
+def _samples(cases: list[Case], parameters: Parameters) -> list[Sample]:
     rates = {case.id: _rates(case, parameters) for case in cases}
-    samples: list[Sample] = []
-    for repeat in range(1, parameters.repeats + 1):
-        for case in suites.round_order(cases, parameters.seed, repeat):
-            name = f"{RAW}/{case.id}/r{repeat}-a1/oha.json"
-            samples.append(_sample(case, repeat, len(samples) + 1, rates[case.id][repeat - 1]))
-            if raw:
-                output = _oha(samples[-1])
-                data = orjson.dumps(output, option=orjson.OPT_INDENT_2)
-                path = folder / name
-                path.parent.mkdir(parents=True)
-                path.write_bytes(data)
-                samples[-1] = samples[-1].model_copy(update={"raw": [_entry(name, data)]})
-    return samples
+    rounds = range(1, parameters.repeats + 1)
+    order = [
+        (case, repeat) for repeat in rounds for case in suites.round_order(cases, parameters.seed, repeat)
+    ]
+    return [
+        _sample(case, repeat, number, rates[case.id][repeat - 1])
+        for number, (case, repeat) in enumerate(order, 1)
+    ]
+
+
+def _with_raw(folder: Path, sample: Sample) -> Sample:
+    """The sample with its raw files, which are written."""
+    name = f"{RAW}/{sample.order:04d}"
+    path = folder / name
+    path.mkdir(parents=True)
+    load = Load("http://127.0.0.1:8000/", CONNECTIONS, DURATION)
+    write_load(path, load)
+    if sample.metrics:
+        (path / "oha.json").write_bytes(orjson.dumps(oha_json(sample), option=orjson.OPT_INDENT_2))
+    entries = [_entry(f"{name}/{file.name}", file.read_bytes()) for file in sorted(path.iterdir())]
+    return sample.model_copy(update={"raw": entries})
 
 
 def _rates(case: Case, parameters: Parameters) -> list[float]:
@@ -201,8 +228,6 @@ def _sample(case: Case, repeat: int, order: int, rate: float) -> Sample:
     window = DURATION + 0.001 * (order % 7)
     ok = round(rate * window)
     mean = CONNECTIONS / (ok / window)
-    latency = {name.replace(".", ""): _quantile(mean, q) for name, q in _QUANTILES.items()}
-    latency |= {"mean": mean, "max": _quantile(mean, _SLOWEST)}
     busy = min(0.9, rate / 50_000)
     return Sample(
         case=case.id,
@@ -210,17 +235,18 @@ def _sample(case: Case, repeat: int, order: int, rate: float) -> Sample:
         order=order,
         started=EPOCH + timedelta(seconds=order * (WARMUP + DURATION + 1)),
         status="accepted",
-        metrics={"rps": ok / window} | {key: latency[key] for key in METRICS if key in latency},
-        reported={"rps": (ok + CONNECTIONS) / window},
-        counts={"ok": ok, "errors": 0, "cut_off": CONNECTIONS, "server": ok + CONNECTIONS // 2},
-        checks=[
-            Check(name=name, status="ok") for name in ("response", "workers", "loop", "affinity", "counter")
-        ],
+        metrics={"rps": ok / window} | latencies(mean),
+        reported={"requests_per_second": (ok + CONNECTIONS) / window, "success_rate": 1.0},
+        counts={
+            **{"ok": ok, "other_status": 0, "errors": 0, "cut_off": CONNECTIONS},
+            "server": ok + CONNECTIONS // 2,
+        },
+        checks=[Check(name=name, status="ok") for name in _CHECKS],
         witness={
             "server": _witness([0], busy=0.99, thread=0.99, threads=2),
             "generator": _witness([1], busy=busy, thread=busy * 0.95, threads=1),
         },
-        timing={"start": 1.4, "warmup": WARMUP, "window": window, "stop": 0.3},
+        timing={"start": 1.4, "warmup": WARMUP, "measured": window, "stop": 0.3},
         commands={"generator": ["oha", "--no-tui", "--output-format", "json", "-z", f"{DURATION:g}s"]},
     )
 
@@ -237,73 +263,13 @@ def _witness(cpus: list[int], *, busy: float, thread: float, threads: int) -> Cp
     )
 
 
-def _quantile(mean: float, q: float) -> float:
-    """A quantile of the log-normal latencies of that mean, in seconds."""
-    return mean * math.exp(_SIGMA * _NORMAL.inv_cdf(q) - _SIGMA**2 / 2)
-
-
-def _share_below(mean: float, latency: float) -> float:
-    return _NORMAL.cdf((math.log(latency / mean) + _SIGMA**2 / 2) / _SIGMA)
-
-
-def _oha(sample: Sample) -> dict[str, Any]:
-    """What oha 1.16 would have printed for this sample (``--output-format json``)."""
-    window, ok, mean = sample.timing["window"], sample.counts["ok"], sample.metrics["mean"]
-    fastest, slowest = _quantile(mean, _FASTEST), sample.metrics["max"]
-    percentiles = {name: _quantile(mean, q) for name, q in _QUANTILES.items()}
-    edges = [fastest + (slowest - fastest) * i / 10 for i in range(11)]
-    below = [1, *[round(ok * _share_below(mean, edge)) for edge in edges[1:-1]], ok]
-    histogram = {
-        repr(edge): count - before for edge, count, before in zip(edges, below, [0, *below], strict=False)
-    }
-    rate = sample.reported["rps"]
-    small = {"average": 0.0004, "fastest": 0.0001, "slowest": 0.0012}
-    return {
-        "summary": {
-            "successRate": 1.0,
-            "total": window,
-            "slowest": slowest,
-            "fastest": fastest,
-            "average": mean,
-            "requestsPerSec": rate,
-            "totalData": ok * 100,
-            "sizePerRequest": 100,
-            "sizePerSec": ok * 100 / window,
-        },
-        "metrics": {
-            "success_rate": 1.0,
-            "requests_per_sec": rate,
-            "latency_ms": {
-                "min": round(fastest * 1e3, 3),
-                "mean": round(mean * 1e3, 3),
-                **{name: round(percentiles[name] * 1e3, 3) for name in ("p50", "p95", "p99")},
-                "max": round(slowest * 1e3, 3),
-            },
-        },
-        "responseTimeHistogram": histogram,
-        "latencyPercentiles": percentiles,
-        "firstByteHistogram": histogram,
-        "firstBytePercentiles": percentiles,
-        "rps": {
-            "mean": rate,
-            "stddev": rate * 0.05,
-            "max": rate * 1.1,
-            "min": rate * 0.9,
-            "percentiles": {name: rate * (1 + 0.02 * _NORMAL.inv_cdf(q)) for name, q in _QUANTILES.items()},
-        },
-        "details": {"DNSDialup": small, "DNSLookup": small, "firstByte": small | {"average": mean}},
-        "statusCodeDistribution": {"200": ok},
-        "errorDistribution": {"aborted due to deadline": sample.counts["cut_off"]},
-    }
-
-
 def _manifest(
     run_id: str, suite: suites.Suite, text: str, parameters: Parameters, cases: list[Case], finished: datetime
 ) -> Run:
     sha = hashlib.sha256(text.encode()).hexdigest()
     requests = {workload.name: f"GET {workload.path}" for workload in suite.workload}
     flags = ["--no-tui", "--output-format", "json"]
-    machine = {"cpu": "Synthetic CPU", "cpus": 2, "memory_bytes": 8 * 2**30, "virtual": "none"}
+    machine = {"cpu_model": "Synthetic CPU", "cpus": 2, "virtualisation": "none"}
     return Run(
         id=run_id,
         suite=suite.name,
@@ -319,24 +285,28 @@ def _manifest(
         packages={"fastapi": "0.162.0", "pydantic": "2.14.1"},
         python={"version": "3.11.2", "implementation": "CPython"},
         machine=machine,
-        layout=Layout(roles={"server": [0], "generator": [1]}),
+        layout=Layout(roles={"server": [0], "generator": [1], "runner": [1]}, shared=["runner"]),
         generator=Generator(name="oha", version="1.16.0", threads=1, flags=flags),
         labels={
             "server": {server.name: server.label for server in suite.server},
             "workload": {workload.name: workload.label or workload.name for workload in suite.workload},
+            "series": {series.name: series.label for series in suite.series},
         },
         cases=cases,
         comparable={
-            "application": {"name": suite.app, "sha256": sha},
+            "application": suite.app,
+            "application_sha256": sha,
             "workloads": requests,
-            "generator": {"name": "oha", "version": "1.16.0", "flags": flags},
+            "generator": "oha",
+            "generator_version": "1.16.0",
+            "generator_flags": flags,
             "duration": parameters.duration,
             "warmup": parameters.warmup,
             "rate": parameters.rate,
-            "machine": machine,
+            "machine": "Synthetic CPU, 2 CPUs",
             "python": "3.11.2",
             "lock": "0" * 64,
-            "layout": {"server": 1, "generator": 1},
+            "layout": "server 1, generator 1, runner shared",
         },
         warnings=[Note(code="synthetic", message="These numbers come from a seed; nothing was measured.")],
     )
