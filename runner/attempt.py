@@ -184,8 +184,10 @@ class Bench:
         count = settled_count(port, identity_path) if identity_path else None
         clock.lap("warmup")
 
+        spent = time.process_time()
         outcome = self._load(pending, tree, workload, port, folder)
         clock.lap("measured")
+        pending.timing["runner_cpu"] = time.process_time() - spent
         self._must_live(tree, pending.log)
         judge_outcome(pending.findings, outcome, workload)
         pending.fields["metrics"] = (

@@ -99,7 +99,8 @@ class Sample(Record):
 
     ``metrics`` are in SI base units (see `runner.metrics`), computed by us from the raw files;
     ``reported`` are the generator's own figures, kept beside them. ``attempt`` counts from 1 within
-    one case and repeat; ``order`` is the position in the run, from 1.
+    one case and repeat; ``order`` is the position in the run, from 1. ``timing`` are the seconds of each
+    step, and ``runner_cpu``, the CPU seconds that the runner itself used while it measured.
     """
 
     case: str

@@ -72,7 +72,9 @@ def test_a_healthy_server(tmp_path: Path) -> None:
     assert sample.counts["ok"] <= sample.counts["server"] <= sample.counts["ok"] + 4
     assert {"server", "generator", "runner"} == set(sample.witness)
     assert sample.witness["generator"].threads >= 1
-    assert set(sample.timing) == {"start", "checks_before", "warmup", "measured", "checks_after", "stop"}
+    assert set(sample.timing) == {
+        "start", "checks_before", "warmup", "measured", "runner_cpu", "checks_after", "stop",
+    }  # fmt: skip
     assert {Path(entry.path).name for entry in sample.raw} >= {"identity.json"}
     assert stored.run.generator.threads == sample.witness["generator"].threads
     report = verify.verify(stored.folder)

@@ -1,0 +1,124 @@
+"""`verify` proves a run and names what is wrong: one byte, one line, one file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.synthetic import write_run
+from runner.store import Pin, StoredRun, sha256_file
+from runner.verify import verify
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> StoredRun:
+    return write_run(tmp_path, "whole", servers=2, workloads=1, repeats=2)
+
+
+def rewrite(folder: Path, path: str, data: bytes) -> None:
+    """Change a file and the manifest with it, as somebody would who wants to cheat."""
+    import hashlib
+
+    (folder / path).write_bytes(data)
+    manifest = json.loads((folder / "run.json").read_text())
+    for entry in manifest["files"]:
+        if entry["path"] == path:
+            entry["size"], entry["sha256"] = len(data), hashlib.sha256(data).hexdigest()
+    (folder / "run.json").write_text(json.dumps(manifest))
+
+
+def problems(stored: StoredRun) -> str:
+    report = verify(stored.folder)
+    assert not report.ok
+    return "\n".join(report.problems)
+
+
+def test_a_whole_run_is_proved(stored: StoredRun) -> None:
+    pin = Pin(run="whole", sha256=sha256_file(stored.folder / "run.json"))
+    report = verify(stored.folder, pin)
+    assert report.ok, report.problems
+    assert report.files == len(stored.run.files)
+    assert report.figures == sum(len(sample.metrics) for sample in stored.samples)
+
+
+def test_every_file_is_guarded_to_the_byte(stored: StoredRun) -> None:
+    for entry in stored.run.files:
+        path = stored.folder / entry.path
+        whole = path.read_bytes()
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+        assert entry.path in problems(stored)
+        path.write_bytes(whole)
+    assert verify(stored.folder).ok
+
+
+def test_missing_added_and_pointer_files(stored: StoredRun) -> None:
+    path = stored.folder / stored.run.files[0].path
+    whole = path.read_bytes()
+    path.unlink()
+    assert f"{path}: missing" in problems(stored)
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n")
+    assert "LFS pointer" in problems(stored)
+    path.write_bytes(whole)
+    extra = stored.folder / "raw" / "extra.json"
+    extra.write_text("{}")
+    assert "extra.json: not listed" in problems(stored)
+
+
+def test_another_manifest_than_the_pinned_one(stored: StoredRun) -> None:
+    report = verify(stored.folder, Pin(run="whole", sha256="0" * 64))
+    assert "not the pinned" in report.problems[0]
+
+
+def test_a_figure_that_the_raw_files_do_not_give(stored: StoredRun) -> None:
+    lines = (stored.folder / "samples.jsonl").read_bytes().splitlines()
+    sample = json.loads(lines[0])
+    sample["metrics"]["rps"] *= 1.001
+    lines[0] = json.dumps(sample).encode()
+    rewrite(stored.folder, "samples.jsonl", b"\n".join(lines) + b"\n")
+    told = problems(stored)
+    assert "line 1: rps is" in told
+    assert "recomputed" in told
+
+
+def test_a_dropped_line(stored: StoredRun) -> None:
+    lines = (stored.folder / "samples.jsonl").read_bytes().splitlines(keepends=True)
+    rewrite(stored.folder, "samples.jsonl", b"".join(lines[:1] + lines[2:]))
+    told = problems(stored)
+    assert "line 2: order is 3" in told
+    assert "no attempt at" in told
+
+
+def test_a_sample_accepted_against_its_checks(stored: StoredRun) -> None:
+    lines = (stored.folder / "samples.jsonl").read_bytes().splitlines()
+    sample = json.loads(lines[0])
+    sample["checks"] = [{"name": "loop", "status": "failed"}]
+    lines[0] = json.dumps(sample).encode()
+    rewrite(stored.folder, "samples.jsonl", b"\n".join(lines) + b"\n")
+    assert "accepted, but these checks failed: loop" in problems(stored)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [(b"", "run.json"), (b"[]", "run.json"), (b'{"schema_version": "2.0"}', "reads 1.x")],
+)
+def test_a_manifest_that_is_none(stored: StoredRun, data: bytes, told: str) -> None:
+    (stored.folder / "run.json").write_bytes(data)
+    assert told in problems(stored)
+
+
+def test_a_path_out_of_the_folder(stored: StoredRun) -> None:
+    manifest = json.loads((stored.folder / "run.json").read_text())
+    manifest["files"].append({"path": "raw/../../outside", "size": 0, "sha256": "0" * 64})
+    (stored.folder / "run.json").write_text(json.dumps(manifest))
+    assert "path" in problems(stored)
+
+
+def test_a_link_out_of_the_folder(stored: StoredRun) -> None:
+    path = stored.folder / stored.run.files[0].path
+    outside = stored.folder.parent / "outside"
+    path.rename(outside)
+    path.symlink_to(outside)
+    assert "leads out of the run folder" in problems(stored)
