@@ -1,0 +1,109 @@
+"""Tables and charts as blocks of a page: the figure, and under it the same as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hooks.catalogue import Entry
+from hooks.charts import band_of, chart_title, range_chart, samples_table
+from hooks.context import PageContext
+from hooks.downloads import export_links
+from hooks.grid import Grid, grids
+from hooks.markup import details, escape
+from hooks.near import near
+from hooks.tables import caption, html_table, plotly_table
+from runner.errors import AnalysisError
+from runner.metrics import METRICS
+
+KINDS = ["range"]
+
+
+def table_block(
+    page: PageContext,
+    entry: Entry,
+    *,
+    rows: str | Sequence[str] = "server",
+    columns: str | None = "workload",
+    metrics: Sequence[str] = ("rps", "p99"),
+    where: Mapping[str, Any] | None = None,
+) -> str:
+    """One table for each group of cases (see `hooks.grid.grids`), with what its reader must know."""
+    names = [rows] if isinstance(rows, str) else list(rows)
+    metrics = [metrics] if isinstance(metrics, str) else metrics
+    parts = []
+    for grid in grids(entry.view, names, columns, metrics, where or {}):
+        text = html_table(grid, page.catalogue.styles) + export_links(page, entry)
+        figure = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
+        parts.append(
+            f'<div class="ls-block"><p class="ls-title">{escape(caption(grid))}</p>'
+            f"{page.figure(figure)}"
+            f"{details('The same table as text', text, searched=True)}{_notes(grid)}</div>"
+        )
+    return "".join(parts)
+
+
+def chart_block(
+    page: PageContext,
+    entry: Entry,
+    *,
+    kind: str = "range",
+    metric: str = "rps",
+    rows: str | Sequence[str] = "server",
+    columns: str | None = "workload",
+    where: Mapping[str, Any] | None = None,
+) -> str:
+    """One chart for each group of cases and each value of ``columns``.
+
+    Raises AnalysisError for a kind of chart that does not exist.
+    """
+    if kind not in KINDS:
+        raise AnalysisError(f"no kind of chart {kind!r}", near(kind, KINDS))
+    names = [rows] if isinstance(rows, str) else list(rows)
+    parts = []
+    for grid in grids(entry.view, names, columns, [metric], where or {}):
+        for column in grid.columns:
+            text = samples_table(grid, column, page.catalogue.styles) + export_links(page, entry)
+            figure = range_chart(grid, column, f"{entry.view.id}-{kind}", page.catalogue.styles)
+            parts.append(
+                f'<div class="ls-block"><p class="ls-title">{escape(chart_title(grid, column))}</p>'
+                f"{page.figure(figure)}"
+                f"{details('Every sample as a table', text)}</div>"
+            )
+    return "".join(parts)
+
+
+def _notes(grid: Grid) -> str:
+    """What the table's signs mean, and the noise band of each of its columns."""
+    words = [_band_words(grid)]
+    rows = grid.all_rows()
+    if any(row["floor"] and row["n"] for row in rows):
+        words.append(
+            "≥ (for latencies ≤): the load generator was at its limit, so the server may be better than the "
+            "figure; such a row has no tier."
+        )
+    if any(row["rejected"] for row in rows):
+        words.append("Rejected samples were disturbed from outside, and were repeated.")
+    if any(row["failed"] for row in rows):
+        words.append("Failed samples are the server's own doing, and were not repeated.")
+    if any(metric.startswith(("p", "open_p")) for metric in grid.metrics):
+        words.append(
+            "A percentile here is the median of the samples' percentiles, which is not the percentile of "
+            "all their requests merged."
+        )
+    return f'<p class="ls-note">{" ".join(escape(word) for word in words)}</p>'
+
+
+def _band_words(grid: Grid) -> str:
+    bands: dict[str, list[str]] = {}
+    for metric in grid.metrics:
+        for column in grid.columns:
+            rows = [row for (_, c, m), row in grid.cells.items() if c == column and m == metric]
+            band = band_of(rows)
+            text = "unknown" if band is None else f"{band:.1%}"
+            label = grid.column_label(column)
+            bands.setdefault(METRICS[metric].label, []).append(f"{text} on {label}" if label else text)
+    if all(text.startswith("unknown") for texts in bands.values() for text in texts):
+        return "Noise band: unknown, since no configuration ran twice; the ranges alone decide on tiers."
+    listed = "; ".join(f"{label} {', '.join(texts)}" for label, texts in bands.items())
+    return f"Noise band (the same configuration, run twice): {listed}."

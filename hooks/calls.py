@@ -1,0 +1,154 @@
+"""What a page's Markdown may call: ``{{ table("rest") }}`` and the like, first argument a pin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hooks.blocks import chart_block, table_block
+from hooks.catalogue import Entry
+from hooks.claims import claim
+from hooks.context import PageContext
+from hooks.downloads import downloads_block
+from hooks.environment import environment_block
+from hooks.findings import findings_block
+from hooks.listing import NO_RUN, runs_block, summary_block
+from hooks.markup import escape
+from hooks.methodology import Section, sections
+from hooks.placeholders import Placeholders
+from hooks.values import param_text, ratio_text, value_text
+
+
+class Calls:
+    """The calls of one page, by name in `functions`; their results are held in ``places``."""
+
+    def __init__(self, page: PageContext) -> None:
+        self.page = page
+        self.places = Placeholders()
+        self._told = False
+
+    def functions(self) -> dict[str, Callable[..., str]]:
+        """What a page may call."""
+        return {
+            "table": self._table,
+            "chart": self._chart,
+            "value": self._value,
+            "ratio": self._ratio,
+            "param": self._param,
+            "claim": self._claim,
+            "findings": self._findings,
+            "methodology": self._methodology,
+            "environment": self._environment,
+            "summary": self._summary,
+            "downloads": self._downloads,
+            "published": self._published,
+            "runs": self._runs,
+        }
+
+    def _table(
+        self,
+        pin: str,
+        rows: str | Sequence[str] = "server",
+        columns: str | None = "workload",
+        metrics: Sequence[str] = ("rps", "p99"),
+        **where: Any,
+    ) -> str:
+        """A table of medians, with ranges, tiers and remarks."""
+        return self._hold_block(
+            pin, lambda e: table_block(self.page, e, rows=rows, columns=columns, metrics=metrics, where=where)
+        )
+
+    def _chart(
+        self,
+        pin: str,
+        kind: str = "range",
+        metric: str = "rps",
+        rows: str | Sequence[str] = "server",
+        columns: str | None = "workload",
+        **where: Any,
+    ) -> str:
+        """A chart for each value of ``columns``."""
+        return self._hold_block(
+            pin,
+            lambda e: chart_block(
+                self.page, e, kind=kind, metric=metric, rows=rows, columns=columns, where=where
+            ),
+        )
+
+    def _value(self, pin: str, metric: str = "rps", stat: str = "median", **where: Any) -> str:
+        """One figure with its unit."""
+        return self._hold_inline(pin, lambda e: value_text(e.view, metric, stat, where))
+
+    def _ratio(
+        self, pin: str, of: Mapping[str, Any], to: Mapping[str, Any], metric: str = "rps", **where: Any
+    ) -> str:
+        """One median over another: ``2.31×``, with "≥" or "≤" where a side is a bound."""
+        return self._hold_inline(pin, lambda e: ratio_text(e.view, metric, of, to, where))
+
+    def _param(self, pin: str, name: str) -> str:
+        """A parameter of the run, or a name of its software: ``generator``, ``python``, a distribution."""
+        return self._hold_inline(pin, lambda e: escape(param_text(e.view, name)))
+
+    def _claim(self, pin: str, kind: str, **arguments: Any) -> str:
+        """A sentence that the data bears out; see `hooks.claims.claim`."""
+        return self._hold_inline(pin, lambda e: claim(e.view, kind, arguments))
+
+    def _findings(self, pin: str) -> str:
+        """What the run shows, in sentences."""
+        return self._hold_block(pin, lambda e: findings_block(e.view))
+
+    def _environment(self, pin: str) -> str:
+        """CPU layout, machine and software."""
+        return self._hold_block(pin, lambda e: environment_block(e.view))
+
+    def _summary(self, pin: str) -> str:
+        """The run in one box: name, date, what was measured on what, and what to know of it."""
+        return self._hold_block(pin, lambda e: summary_block(self.page, e))
+
+    def _downloads(self, pin: str) -> str:
+        """Every file of the run."""
+        return self._hold_block(pin, lambda e: downloads_block(self.page, e))
+
+    def _methodology(self, pin: str, level: int = 2) -> str:
+        """The whole method, as sections with headings."""
+        entry = self._entry(pin)
+        if entry is None:
+            return self._no_run()
+        return self.sections(sections(entry.view), level)
+
+    def _published(self, level: int = 2) -> str:
+        """Every published run with its files, each under a heading."""
+        if self.page.catalogue.empty:
+            return self._no_run()
+        parts = []
+        for entry in self.page.catalogue.published():
+            parts.append(
+                f"{'#' * level} {entry.view.id}\n\n{self.places.block(summary_block(self.page, entry))}"
+            )
+            parts.append(self.places.block(downloads_block(self.page, entry)))
+        return "\n\n".join(parts)
+
+    def _runs(self, newest: int | None = None) -> str:
+        """All runs that have a page."""
+        return self.places.block(runs_block(self.page, newest=newest))
+
+    def sections(self, parts: Sequence[Section], level: int) -> str:
+        """Sections as Markdown: their headings, so that the table of contents has them, and placeholders."""
+        return "\n\n".join(f"{'#' * level} {part.title}\n\n{self.places.block(part.html)}" for part in parts)
+
+    def _entry(self, pin: str) -> Entry | None:
+        """The pinned run; None where nothing at all is published, which no page can help."""
+        return None if self.page.catalogue.empty else self.page.catalogue.pin(pin)
+
+    def _hold_block(self, pin: str, render: Callable[[Entry], str]) -> str:
+        entry = self._entry(pin)
+        return self._no_run() if entry is None else self.places.block(render(entry))
+
+    def _hold_inline(self, pin: str, render: Callable[[Entry], str]) -> str:
+        entry = self._entry(pin)
+        return self.places.inline("–" if entry is None else render(entry))
+
+    def _no_run(self) -> str:
+        """The message, once a page."""
+        told, self._told = self._told, True
+        return self.places.block("" if told else NO_RUN)

@@ -1,0 +1,70 @@
+"""What one figure is, as words: value, range, number of samples, tier, and everything held against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hooks.view import Row
+from runner.metrics import METRICS
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure's parts, as text without markup.
+
+    ``value`` has its "≥" or "≤" and no unit; ``spread`` its range and n; ``tier`` is empty where there
+    is none; ``remarks`` say what a reader must know before using it.
+    """
+
+    value: str
+    spread: str
+    tier: str
+    remarks: list[str]
+
+
+EMPTY = Cell("–", "not in this run", "", [])
+
+
+def floor_sign(row: Row) -> str:
+    """A saturated generator makes a throughput a lower bound, and a latency an upper one."""
+    if not row["floor"]:
+        return ""
+    return "≥ " if METRICS[row["metric"]].better == "higher" else "≤ "
+
+
+def figure(row: Row, stat: str = "median") -> str:
+    """The shown number of a row with its bound, without unit; "–" without an accepted sample."""
+    if not row["n"]:
+        return "–"
+    return f"{floor_sign(row)}{METRICS[row['metric']].show(row[stat])}"
+
+
+def spread(row: Row) -> str:
+    """``36,900–39,100``; one number where all samples show alike."""
+    metric = METRICS[row["metric"]]
+    low, high = metric.show(row["low"]), metric.show(row["high"])
+    return low if low == high else f"{low}–{high}"
+
+
+def cell(row: Row | None) -> Cell:
+    """The parts of a summary's row; `EMPTY` where the run has no such case."""
+    if row is None:
+        return EMPTY
+    remarks = []
+    if row["n"] and row["untiered"]:
+        remarks.append(row["untiered"])
+    if not row["n"]:
+        remarks.append("no accepted sample")
+    elif row["missing"] and "missing" not in row["untiered"]:
+        remarks.append(f"{row['missing']} of {row['wanted']} samples missing")
+    if row["failed"] or row["rejected"]:
+        counts = [f"{row[status]} {status}" for status in ("failed", "rejected") if row[status]]
+        remarks.append(f"{', '.join(counts)} ({row['reasons']})" if row["reasons"] else ", ".join(counts))
+    if not row["n"]:
+        return Cell("–", f"n = 0 of {row['wanted']}", "", remarks)
+    return Cell(
+        value=figure(row),
+        spread=f"{spread(row)} · n = {row['n']}",
+        tier=f"tier {row['tier']}" if row["tier"] is not None else "",
+        remarks=remarks,
+    )

@@ -1,0 +1,70 @@
+"""A run's files: what can be downloaded, with size and SHA-256."""
+
+from __future__ import annotations
+
+from hooks.catalogue import Entry
+from hooks.context import PageContext
+from hooks.exports import NAMES
+from hooks.markup import details, escape, row, table
+from hooks.view import View
+from runner import store
+from runner.model import FileEntry
+
+
+def files_of(view: View) -> list[FileEntry]:
+    """The manifest and the files it lists; none of a run that is not complete, whose list is not made yet."""
+    if view.run.state != "complete":
+        return []
+    manifest = FileEntry(path=store.MANIFEST, size=view.manifest_size, sha256=view.manifest_sha256)
+    return [manifest, *view.run.files]
+
+
+def site_path(view: View, entry: FileEntry) -> str:
+    """Where a file of a run is on the site, from its root: as in the repository."""
+    return f"artifacts/{view.id}/{entry.path}"
+
+
+def export_links(page: PageContext, entry: Entry) -> str:
+    """CSV and JSON of the summary and of all samples."""
+    links = [page.link(f"data/{entry.view.id}/{name}", escape(name), " download") for name in NAMES]
+    return f'<p class="ls-note">Download: {" · ".join(links)}</p>'
+
+
+def downloads_block(page: PageContext, entry: Entry) -> str:
+    """The exports, then every file of the run."""
+    view = entry.view
+    items = "".join(
+        f"<li>{page.link(f'data/{view.id}/{name}', escape(name), ' download')}: {escape(text)}</li>"
+        for name, text in NAMES.items()
+    )
+    exports = f"<p>Derived from the files below when this site was built:</p><ul>{items}</ul>"
+    files = files_of(view)
+    if not files:
+        return f"{exports}<p>The run is {view.run.state}: its files are listed when it is complete.</p>"
+    total = sum(entry.size for entry in files)
+    summary = f"{len(files):,} files, {size(total)}, as captured"
+    return exports + details(summary, _table(page, view, files))
+
+
+def _table(page: PageContext, view: View, files: list[FileEntry]) -> str:
+    root = escape(f"{page.root}artifacts/{view.id}/")
+    # Paths and hashes are safe as they are: the model allows nothing that HTML would have to escape.
+    rows = (
+        row(
+            f'<a href="{root}{entry.path}" download>{entry.path}</a>',
+            f"{entry.size:,}",
+            f"<code>{entry.sha256}</code>",
+        )
+        for entry in files
+    )
+    return table(f"Files of run {view.id}", ["File", "Bytes", "SHA-256"], rows, "ls-files")
+
+
+def size(count: int) -> str:
+    """A size for reading: ``1.2 MB`` (powers of ten)."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

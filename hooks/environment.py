@@ -1,0 +1,81 @@
+"""Where and with what a run was captured."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hooks.drawing import cpu_drawing
+from hooks.facts import facts_table, facts_table_html, rows_of
+from hooks.markup import details, escape
+from hooks.view import View
+from runner.model import Run
+
+
+def environment_block(view: View) -> str:
+    """The CPU layout drawn, then machine and software."""
+    run = view.run
+    return cpu_drawing(run) + facts_table("Machine", rows_of(run.machine)) + software_block(view)
+
+
+def software_block(view: View) -> str:
+    """Interpreter, generator, lock, source, and every installed distribution."""
+    run = view.run
+    rows = [(f"Python: {name.lower()}", escape(value)) for name, value in rows_of(run.python)]
+    threads = f", {run.generator.threads} threads counted" if run.generator.threads else ""
+    rows.append(("Load generator", escape(f"{run.generator.name} {run.generator.version}{threads}")))
+    if run.generator.flags:
+        rows.append(("Its flags", f"<code>{escape(' '.join(run.generator.flags))}</code>"))
+    rows.append(("Lock", _lock(run)))
+    rows.append(("Source", _source(run)))
+    packages = ""
+    if run.packages:
+        listing = facts_table("Installed distributions", sorted(run.packages.items()))
+        packages = details(f"{len(run.packages)} installed distributions", listing)
+    return facts_table_html("Software", rows) + packages
+
+
+def summary_line(view: View) -> str:
+    """What was measured, on what, as one line of text."""
+    run = view.run
+    servers = len(view.dimensions.get("server", []))
+    workloads = len(view.dimensions.get("workload", []))
+    what = [_count(servers, "server"), _count(workloads, "workload"), _count(len(run.cases), "case")]
+    cpu = next((run.machine[key] for key in ("cpu_model", "model", "cpu") if run.machine.get(key)), None)
+    where = [str(cpu)] if isinstance(cpu, str) else []
+    count = run.machine.get("cpus")
+    if isinstance(count, int):
+        where.append(_count(count, "CPU"))
+    virtual = next((run.machine[key] for key in ("virtualisation", "virtual") if run.machine.get(key)), None)
+    if isinstance(virtual, str) and virtual not in ("none", "bare metal", "unknown"):
+        where.append(f"virtual ({virtual})")
+    return f"{', '.join(what)}; {', '.join(where) or 'machine not recorded'}"
+
+
+def attempt_words(view: View) -> str:
+    """How many attempts there were and what became of them, as one sentence."""
+    counts = Counter(sample.status for sample in view.stored.samples)
+    total = len(view.stored.samples)
+    words = f"{_count(total, 'sample')} taken: {counts['accepted']:,} accepted"
+    words += f", {counts['rejected']:,} rejected (disturbed from outside)"
+    return f"{words}, {counts['failed']:,} failed (the server's own doing)."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _lock(run: Run) -> str:
+    lock = run.lock
+    if lock is None:
+        return "none: captured without a lock file"
+    state = "installed packages match it" if lock.matches else "<strong>installed packages differ</strong>"
+    drift = f": {escape('; '.join(lock.drift))}" if lock.drift else ""
+    return f"{escape(lock.path)}, SHA-256 <code>{lock.sha256}</code>; {state}{drift}"
+
+
+def _source(run: Run) -> str:
+    source = run.source
+    if source.revision is None:
+        return "not in a git repository"
+    state = {True: ", with uncommitted changes", False: ", clean", None: ""}[source.dirty]
+    return f"<code>{escape(source.revision)}</code>{state}"

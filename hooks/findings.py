@@ -1,0 +1,151 @@
+"""What a run shows, as sentences computed from it; never more than its rows support.
+
+Unlike a claim (`hooks.claims`), which an author writes and the data must bear out, a finding is whatever
+the data says, so it works on anybody's run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hooks.cells import figure, spread
+from hooks.charts import band_of
+from hooks.claims import possible_rivals
+from hooks.environment import attempt_words
+from hooks.grid import describe_fixed
+from hooks.markup import escape, join_names
+from hooks.view import Row, View
+from runner.metrics import METRICS
+
+Group = tuple[tuple[str, str | int], ...]
+
+
+def findings_block(view: View, metrics: Sequence[str] = ("rps", "p99")) -> str:
+    """One item for each group of cases that may be compared, then what all of them have to bear in mind."""
+    items = []
+    for metric in metrics:
+        if metric in view.metrics:
+            items += [_group(view, dict(key), rows) for key, rows in groups(view, metric).items()]
+    items += _caveats(view)
+    return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
+
+
+def groups(view: View, metric: str) -> dict[Group, list[Row]]:
+    """The rows of one metric by everything but the server, best median first."""
+    found: dict[Group, list[Row]] = {}
+    for row in view.by_metric.get(metric, []):
+        dimensions = view.cases[row["case"]].dimensions
+        key = tuple((name, value) for name, value in dimensions.items() if name != "server")
+        found.setdefault(key, []).append(row)
+    sign = -1 if METRICS[metric].better == "higher" else 1
+    for rows in found.values():
+        rows.sort(key=lambda row: (not row["n"], sign * row["median"] if row["n"] else 0.0))
+    return found
+
+
+def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
+    metric = METRICS[rows[0]["metric"]]
+    unit = escape(metric.display_unit)
+    noun = escape(metric.label[:1].lower() + metric.label[1:])
+    head = f"<strong>{_where(view, key)}</strong>, {noun}: "
+    measured = [row for row in rows if row["n"]]
+    if not measured:
+        return f"{head}no accepted sample, so nothing can be said."
+    tiered = [row for row in measured if row["tier"] is not None]
+    if not tiered:
+        return head + _unranked(view, measured, unit)
+    leader = tiered[0]
+    rest = [row for row in tiered[1:] if row["tier"] == leader["tier"]]
+    if leader["tier"] > 1 or possible_rivals(rows, leader):
+        # Something without a tier may belong above, so nobody can be said to lead.
+        text = f"{_name(view, leader)} is the best of the ranked with {_figures(leader)} {unit}"
+    elif rest:
+        text = f"{_name(view, leader)} leads with {_figures(leader)} {unit}"
+    else:
+        text = f"{_name(view, leader)} is alone in the first tier with {_figures(leader)} {unit}"
+    if rest:
+        names = join_names(f"{_name(view, row)} ({figure(row)})" for row in rest)
+        text += f"; this run cannot tell {names} from it"
+    return f"{head}{text}.{_last(view, tiered, unit)}{_without_tier(view, rows)}"
+
+
+def _unranked(view: View, measured: list[Row], unit: str) -> str:
+    """No tiers: the span of the figures, and why there is no order."""
+    reasons = join_names(dict.fromkeys(row["untiered"] for row in measured if row["untiered"]))
+    best, worst = measured[0], measured[-1]
+    span = f"{_name(view, best)} measured {_figures(best)} {unit}"
+    if best is not worst:
+        ends = [f"{figure(row)} ({_name(view, row)})" for row in (best, worst)]
+        span = f"medians from {ends[0]} to {ends[1]} {unit}"
+    return f"{span}; no order is claimed ({escape(reasons) or 'no tier'})."
+
+
+def _last(view: View, tiered: list[Row], unit: str) -> str:
+    """The last tier's last row, and the factor between it and the best."""
+    from runner.verdicts import ratio
+
+    leader, last = tiered[0], tiered[-1]
+    if leader["tier"] == last["tier"]:
+        return ""
+    text = f" Last of {last['tier']} tiers comes {_name(view, last)} with {figure(last)} {unit}"
+    top, bottom = (leader, last) if METRICS[leader["metric"]].better == "higher" else (last, leader)
+    if bottom["low"] <= 0:
+        return f"{text}."
+    factor = ratio(top, bottom)
+    digits = 0 if factor.value >= 10 else 1 if factor.value >= 2 else 2
+    low, high = f"{factor.low:.{digits}f}", f"{factor.high:.{digits}f}"
+    return f"{text}: a factor of {factor.value:.{digits}f} (samples allow {low} to {high})."
+
+
+def _without_tier(view: View, rows: list[Row]) -> str:
+    outside = [row for row in rows if row["tier"] is None]
+    if not outside:
+        return ""
+    told = join_names(f"{_name(view, row)} ({escape(row['untiered'] or 'no tier')})" for row in outside)
+    return f" Not ranked: {told}."
+
+
+def _caveats(view: View) -> list[str]:
+    """Noise, floors, rejected and failed samples."""
+    items = []
+    for metric in ("rps", "p99"):
+        bands = [band for rows in groups(view, metric).values() if (band := band_of(rows)) is not None]
+        if bands:
+            low, high = f"{min(bands):.1%}", f"{max(bands):.1%}"
+            span = low if low == high else f"{low} to {high}"
+            label = METRICS[metric].label
+            items.append(
+                f"Noise: one configuration, run twice in each round, differed from itself by {span} in "
+                f"{escape(label[:1].lower() + label[1:])}; a smaller difference is not called one."
+            )
+    if not items:
+        items.append("Noise: unknown, because no configuration ran twice; the ranges alone decide.")
+    floors = {row["case"] for row in view.rows if row["floor"] and row["role"] == "case"}
+    if floors:
+        verb = "is a bound" if len(floors) == 1 else "are bounds"
+        items.append(
+            f"In {len(floors)} of {len(view.run.cases)} cases the load generator was at its limit: "
+            f"the figure {verb}, marked ≥ or ≤, and the server may be better."
+        )
+    items.append(escape(attempt_words(view)))
+    return items
+
+
+def _where(view: View, key: dict[str, str | int]) -> str:
+    workload = key.get("workload")
+    rest = {name: v for name, v in key.items() if name != "workload" and len(view.dimensions[name]) > 1}
+    words = [view.label_html("workload", workload)] if workload is not None else []
+    if rest:
+        words.append(escape(describe_fixed(view, rest)))
+    return ", ".join(words) or "All cases"
+
+
+def _name(view: View, row: Row) -> str:
+    dimensions = view.cases[row["case"]].dimensions
+    if "server" in dimensions:
+        return view.label_html("server", dimensions["server"])
+    return f"<bdi>{escape(row['case'])}</bdi>"
+
+
+def _figures(row: Row) -> str:
+    return f"{figure(row)} ({spread(row)})"

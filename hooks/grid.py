@@ -1,0 +1,113 @@
+"""Rows of a summary laid out as a table: which case stands in which row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hooks.near import near
+from hooks.view import Row, View
+from runner.errors import AnalysisError
+from runner.metrics import METRICS
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One table's cells.
+
+    ``rows`` holds the values of ``row_dimensions``, the best first; ``columns`` the values of
+    ``column_dimension`` (one None without one); ``fixed`` what all cells share and a caption must say.
+    ``cells`` maps (row, column, metric) to the summary's row, where there is such a case.
+    """
+
+    view: View
+    row_dimensions: list[str]
+    column_dimension: str | None
+    rows: list[Key]
+    columns: list[str | int | None]
+    metrics: list[str]
+    fixed: dict[str, str | int]
+    cells: dict[tuple[Key, str | int | None, str], Row]
+
+    def column_label(self, value: str | int | None) -> str:
+        """Free text; not escaped."""
+        if self.column_dimension is None or value is None:
+            return ""
+        return self.view.label(self.column_dimension, value)
+
+    def row_label(self, key: Key) -> str:
+        """Free text; not escaped."""
+        labels = [self.view.label(name, v) for name, v in zip(self.row_dimensions, key, strict=True)]
+        return " · ".join(labels)
+
+    def all_rows(self) -> list[Row]:
+        return list(self.cells.values())
+
+
+def grids(
+    view: View, rows: Sequence[str], columns: str | None, metrics: Sequence[str], where: Mapping[str, Any]
+) -> list[Grid]:
+    """The tables of these cases: one for each combination of the dimensions that are in neither axis.
+
+    Raises AnalysisError with the near matches for an unknown dimension, value or metric.
+    """
+    axes = [*rows, *([columns] if columns else [])]
+    for name in axes:
+        if name not in view.dimensions:
+            raise AnalysisError(f"run {view.id} has no dimension {name!r}", near(name, view.dimensions))
+    if not rows or not metrics:
+        raise AnalysisError("a table needs rows and metrics")
+    split: dict[tuple[tuple[str, str | int], ...], list[Row]] = {}
+    for metric in metrics:
+        for row in view.select(metric, where):
+            rest = tuple(
+                (name, value)
+                for name, value in view.cases[row["case"]].dimensions.items()
+                if name not in axes
+            )
+            split.setdefault(rest, []).append(row)
+    return [_grid(view, list(rows), columns, list(metrics), dict(rest), part) for rest, part in split.items()]
+
+
+def _grid(
+    view: View,
+    rows: list[str],
+    columns: str | None,
+    metrics: list[str],
+    fixed: dict[str, str | int],
+    part: list[Row],
+) -> Grid:
+    cells: dict[tuple[Key, str | int | None, str], Row] = {}
+    for row in part:
+        dimensions = view.cases[row["case"]].dimensions
+        key = tuple(dimensions.get(name, "") for name in rows)
+        cells[key, dimensions.get(columns) if columns else None, row["metric"]] = row
+    across = list(dict.fromkeys(column for _, column, _ in cells))
+    keys = list(dict.fromkeys(key for key, _, _ in cells))
+    lead = [(column, metric) for column in across for metric in metrics]
+
+    def order(key: Key) -> tuple[bool, float]:
+        """Best median of the first column in which this row has one."""
+        for column, metric in lead:
+            row = cells.get((key, column, metric))
+            if row is not None and row["n"]:
+                sign = -1 if METRICS[metric].better == "higher" else 1
+                return (column, metric) != lead[0], sign * row["median"]
+        return True, 0.0
+
+    keys.sort(key=order)
+    return Grid(view, rows, columns, keys, across, metrics, fixed, cells)
+
+
+def describe_fixed(view: View, fixed: Mapping[str, str | int]) -> str:
+    """What all cells share, as words: ``1 worker, 100 connections``. Free text; not escaped."""
+    words = []
+    for name, value in fixed.items():
+        if name in ("workers", "connections") and isinstance(value, int):
+            words.append(f"{value:,} {name if value != 1 else name[:-1]}")
+        else:
+            words.append(view.label(name, value))
+    return ", ".join(words)

@@ -1,0 +1,112 @@
+"""Lists of runs: those published, and in local mode those that are not."""
+
+from __future__ import annotations
+
+from hooks.catalogue import Catalogue, Entry
+from hooks.context import PageContext
+from hooks.environment import summary_line
+from hooks.markup import escape, row, table
+from runner.model import Run
+
+NEWEST = 10
+
+NO_RUN = (
+    '<div class="admonition note ls-empty"><p class="admonition-title">No run yet</p>'
+    "<p>This page shows a published run, and none is published here. "
+    "Run <code>lapsheet quickstart</code> for a first one of your own.</p></div>"
+)
+
+
+def runs_block(page: PageContext, *, newest: int | None = NEWEST) -> str:
+    """The published runs, then the ``newest`` local ones (None is all of them)."""
+    catalogue = page.catalogue
+    parts = []
+    if catalogue.empty:
+        parts.append(NO_RUN)
+    else:
+        heads = ["Run", "Pin", "Captured", "What, on what", "Samples"]
+        rows = [_row(page, entry, ", ".join(entry.pins)) for entry in catalogue.published()]
+        parts.append(table("Published runs", heads, rows, "ls-runs"))
+    parts.append(local_runs(page, newest))
+    return "".join(parts)
+
+
+def local_runs(page: PageContext, newest: int | None = NEWEST) -> str:
+    """The local runs, newest first, and those that cannot be read; nothing where there is none."""
+    catalogue = page.catalogue
+    parts = []
+    if catalogue.local:
+        shown = catalogue.local[:newest]
+        heads = ["Run", "State", "Captured", "What, on what", "Samples"]
+        rows = [_row(page, entry, state_words(entry.view.run)) for entry in shown]
+        parts.append(table("Local runs, not published", heads, rows, "ls-runs"))
+        if len(shown) < len(catalogue.local):
+            text = f"All {len(catalogue.local):,} local runs"
+            parts.append(f"<p>{page.link('runs/', escape(text))}</p>")
+    parts.append(_unreadable(catalogue))
+    return "".join(parts)
+
+
+def banner(entry: Entry) -> str:
+    """What a reader of this run's page must know first."""
+    run = entry.view.run
+    words = []
+    if entry.local:
+        words.append("Local, not published: this run is not pinned, and nobody else sees it.")
+    if run.state == "running":
+        taken, wanted = len(entry.view.stored.samples), len(run.cases) * run.parameters.repeats
+        words.append(f"In progress: {taken} of {wanted} samples taken so far.")
+    elif run.state == "interrupted":
+        words.append("Interrupted: samples are missing. `lapsheet run … --resume` completes it.")
+    if run.origin == "imported":
+        words.append("Imported from another tool's output.")
+    elif run.origin == "published":
+        words.append("Figures published by others; there is no raw data behind them.")
+    words += [note.message for note in run.warnings]
+    if not words:
+        return ""
+    items = "".join(f"<li>{escape(word)}</li>" for word in words)
+    return f'<ul class="ls-banner" aria-label="About this run">{items}</ul>'
+
+
+def summary_block(page: PageContext, entry: Entry) -> str:
+    """The run in one box."""
+    view = entry.view
+    return (
+        '<div class="ls-summary"><p class="ls-summary-title">'
+        f"{page.link(entry.url, f'<bdi>{escape(view.run.title)}</bdi>')}</p>"
+        f"<p>{escape(summary_line(view))}. Captured {view.run.created:%Y-%m-%d}"
+        f"{f' · {escape(entry.note)}' if entry.note else ''}</p>{banner(entry)}</div>"
+    )
+
+
+def state_words(run: Run) -> str:
+    """The run's state for a list."""
+    return {"running": "in progress", "complete": "complete"}.get(run.state, run.state)
+
+
+def _row(page: PageContext, entry: Entry, second: str) -> str:
+    view = entry.view
+    name = page.link(entry.url, f"<bdi>{escape(view.run.title)}</bdi>")
+    badge = ' <span class="ls-badge">local, not published</span>' if entry.local else ""
+    return row(
+        f'{name}{badge}<br><code class="ls-id">{escape(view.id)}</code>',
+        escape(second),
+        f"{view.run.created:%Y-%m-%d %H:%M} UTC",
+        escape(summary_line(view)),
+        f"{len(view.stored.samples):,}",
+    )
+
+
+def _unreadable(catalogue: Catalogue) -> str:
+    if not catalogue.unreadable:
+        return ""
+    items = "".join(
+        f"<li><code>{escape(item.id)}</code>: {escape(item.error.message)}"
+        f"{f' <em>{escape(item.error.hint)}</em>' if item.error.hint else ''}</li>"
+        for item in catalogue.unreadable
+    )
+    return (
+        '<div class="admonition warning"><p class="admonition-title">Local runs that cannot be read</p>'
+        f"<ul>{items}</ul></div>"
+    )

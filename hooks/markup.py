@@ -1,0 +1,55 @@
+"""Free text into HTML, and into the pseudo-HTML that Plotly reads in every label."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+# Anything here may be shown by a browser as something other than itself, or hide what follows.
+_CONTROL = dict.fromkeys([*range(32), 0x7F, 0x85, 0x2028, 0x2029], " ")
+
+
+def escape(text: object) -> str:
+    """The text for HTML content and quoted attributes."""
+    return html.escape(str(text))
+
+
+def plotly_text(text: object) -> str:
+    """The text for a Plotly label, which would otherwise read ``<b>`` and ``&amp;`` as markup."""
+    return html.escape(str(text).translate(_CONTROL), quote=False)
+
+
+def join_names(names: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    items = list(names)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def scroll(table: str, label: str) -> str:
+    """A table in a box that scrolls sideways on a narrow screen, reachable by keyboard."""
+    return f'<div class="ls-scroll" role="region" tabindex="0" aria-label="{escape(label)}">{table}</div>'
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
+    """A scrolling table of rows made by `row`; ``caption`` and ``heads`` are text, ``kind`` a CSS class.
+
+    Without ``heads`` it has no head: a list of names and values.
+    """
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    thead = f"<thead><tr>{head}</tr></thead>" if heads else ""
+    css = f"ls-table {kind}".strip()
+    body = f"<caption>{escape(caption)}</caption>{thead}<tbody>{''.join(rows)}</tbody>"
+    return scroll(f'<table class="{css}">{body}</table>', caption)
+
+
+def row(head: str, *cells: object) -> str:
+    """A table's row, of HTML: the cell that names it, then the others."""
+    return f'<tr><th scope="row">{head}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+
+
+def details(summary: str, content: str, *, searched: bool = False) -> str:
+    """Content that opens on demand; ``summary`` is text. It stays out of the search index by default."""
+    attribute = "" if searched else " data-search-exclude"
+    return f'<details class="ls-data"{attribute}><summary>{escape(summary)}</summary>{content}</details>'

@@ -1,0 +1,228 @@
+"""How a run was made, generated from its manifest and samples: nothing here is written by hand."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from hooks.cells import figure
+from hooks.drawing import cpu_drawing
+from hooks.environment import attempt_words, software_block
+from hooks.facts import facts_table, rows_of, seconds
+from hooks.markup import details, escape, row, table
+from hooks.tables import heading
+from hooks.view import View
+from runner.model import Note, Sample
+
+
+@dataclass(frozen=True)
+class Section:
+    """``title`` is ours and safe as Markdown; ``html`` is the section's content."""
+
+    title: str
+    html: str
+
+
+def sections(view: View) -> list[Section]:
+    """The whole method, in reading order; a section with nothing to say is left out."""
+    parts: list[tuple[str, Callable[[View], str]]] = [
+        ("Parameters", _parameters),
+        ("CPU layout", lambda view: cpu_drawing(view.run)),
+        (
+            "Machine",
+            lambda view: facts_table("Machine", rows_of(view.run.machine)) if view.run.machine else "",
+        ),
+        ("Software", software_block),
+        ("Commands", _commands),
+        ("Checks", _checks),
+        ("Rejected and failed samples", _rejected),
+        ("Noise", _noise),
+        ("Limits", _limits),
+        ("Suite file", _suite),
+    ]
+    return [Section(title, html) for title, build in parts if (html := build(view))]
+
+
+def _parameters(view: View) -> str:
+    run, asked = view.run, view.run.parameters
+    loop = "closed loop (each connection sends its next request when the last was answered)"
+    if asked.rate is not None:
+        loop = f"open loop, {asked.rate:,g} requests/s"
+    rows = [
+        ("Suite", f"{run.suite} ({run.suite_file.name}, SHA-256 {run.suite_file.sha256})"),
+        ("Captured", f"{run.created:%Y-%m-%d %H:%M} UTC" + (_until(view) if run.finished else "")),
+        ("Servers", ", ".join(view.label("server", name) for name in asked.servers)),
+        ("Workloads", ", ".join(view.label("workload", name) for name in asked.workloads)),
+        ("Workers", ", ".join(map(str, view.dimensions.get("workers", asked.workers)))),
+        ("Connections", ", ".join(map(str, view.dimensions.get("connections", [asked.connections])))),
+        ("Load", loop),
+        (
+            "A sample",
+            f"{seconds(asked.duration)} after {seconds(asked.warmup)} of warm-up, on a fresh server",
+        ),
+        ("Samples a case", str(asked.repeats)),
+        ("Order", f"each round in a permutation of its own, from seed {asked.seed}"),
+        ("A/A lane", "one configuration runs twice a round" if asked.twin else "none"),
+        *rows_of(run.facts),
+    ]
+    return facts_table("Parameters", rows)
+
+
+def _until(view: View) -> str:
+    finished = view.run.finished
+    assert finished is not None
+    return f", {(finished - view.run.created).total_seconds() / 60:.0f} min"
+
+
+def _commands(view: View) -> str:
+    """The runner's own command, each server's and each workload's first one of its accepted samples."""
+    lines = [_command("Lapsheet", view.run.command_line)]
+    seen: set[tuple[str, str]] = set()
+    body = []
+    for sample in view.stored.samples:
+        dimensions = view.cases[sample.case].dimensions
+        for role, argv in sample.commands.items():
+            dimension = "server" if role == "server" else "workload"
+            value = str(dimensions.get(dimension, ""))
+            if (role, value) not in seen:
+                seen.add((role, value))
+                body.append((role, view.label(dimension, value), shlex.join(argv)))
+    rows = [
+        row(escape(role), f"<bdi>{escape(label)}</bdi>", f"<code>{escape(command)}</code>")
+        for role, label, command in sorted(body, key=lambda item: item[0] != "server")
+    ]
+    if rows:
+        caption = (
+            "One command of each server, and of the load generator for each workload; "
+            "ports differ from sample to sample"
+        )
+        listing = table(caption, ["Role", "For", "Command"], rows, "ls-facts")
+        lines.append(details("The exact commands", listing))
+    return "".join(lines)
+
+
+def _command(name: str, argv: Iterable[str]) -> str:
+    return f"<p>{escape(name)}: <code>{escape(shlex.join(argv))}</code></p>"
+
+
+def _checks(view: View) -> str:
+    counts: dict[str, Counter[str]] = {}
+    reasons: dict[str, dict[str, None]] = {}
+    for sample in view.stored.samples:
+        for check in sample.checks:
+            counts.setdefault(check.name, Counter())[check.status] += 1
+            if check.status == "not checked" and check.detail:
+                reasons.setdefault(check.name, {})[check.detail] = None
+    if not counts:
+        return ""
+    caption = "Checks made before and after the samples, and what they found"
+    heads = ["Check", "Passed", "Failed", "Not checked", "Why not"]
+    rows = (
+        row(
+            escape(name),
+            f"{found['ok']:,}",
+            f"{found['failed']:,}",
+            f"{found['not checked']:,}",
+            escape("; ".join(reasons.get(name, {}))),
+        )
+        for name, found in counts.items()
+    )
+    return table(caption, heads, rows)
+
+
+def _rejected(view: View) -> str:
+    """Every attempt that does not count, with its reasons; then the flags of those that do."""
+    parts = [f"<p>{escape(attempt_words(view))}</p>"]
+    outs = [sample for sample in view.stored.samples if sample.status != "accepted"]
+    if outs:
+        heads = ["Case", "Round", "Attempt", "Became", "Why"]
+        rows = (_attempt(view, sample) for sample in outs)
+        parts.append(table("Attempts that do not count", heads, rows, "ls-facts"))
+    flags: dict[str, tuple[int, Note]] = {}
+    for sample in view.stored.samples:
+        for note in sample.flags:
+            count, first = flags.get(note.code, (0, note))
+            flags[note.code] = (count + 1, first)
+    if flags:
+        items = "".join(
+            f"<li>{count:,} × <strong>{escape(code)}</strong>, for example: {escape(note.message)}</li>"
+            for code, (count, note) in flags.items()
+        )
+        parts.append(f"<p>Flags, on samples whatever became of them:</p><ul>{items}</ul>")
+    return "".join(parts)
+
+
+def _attempt(view: View, sample: Sample) -> str:
+    why = "; ".join(f"{note.code}: {note.message}" for note in sample.reasons) or "no reason recorded"
+    return row(
+        escape(case_words(view, sample.case)), sample.repeat, sample.attempt, sample.status, escape(why)
+    )
+
+
+def case_words(view: View, case_id: str) -> str:
+    """A case by its labels; free text, not escaped."""
+    case = view.cases[case_id]
+    words = [
+        view.label(name, value) if name not in ("workers", "connections") else f"{value} {name}"
+        for name, value in case.dimensions.items()
+        if len(view.dimensions[name]) > 1 or name in ("server", "workload")
+    ]
+    if case.role != "case":
+        words.append(f"({case.role})")
+    return " · ".join(words) or case.id
+
+
+def _noise(view: View) -> str:
+    """The A/A lane: the two medians of one configuration, and the band that follows from them."""
+    rows = {(item["case"], item["metric"]): item for item in view.rows}
+    body = []
+    for twin in view.rows:
+        if twin["role"] != "twin" or twin["metric"] not in ("rps", "p50", "p99"):
+            continue
+        base = rows.get((twin["twin_of"], twin["metric"]))
+        if base is None:
+            continue
+        band = "unknown" if twin["band"] != twin["band"] else f"{twin['band']:.1%}"
+        name = escape(case_words(view, twin["twin_of"]))
+        body.append(row(name, escape(heading(twin["metric"])), figure(base), figure(twin), band))
+    if not body:
+        return (
+            "<p>No configuration ran twice, so the noise of this run is unknown, and the ranges of the "
+            "samples alone decide on tiers.</p>"
+        )
+    text = (
+        "<p>One configuration ran twice in every round, under two labels. Their difference is noise by "
+        "construction, and no difference between servers within it is called one.</p>"
+    )
+    heads = ["Configuration", "Metric", "Median", "Its twin", "Noise band"]
+    return text + table("The A/A lane", heads, body)
+
+
+def _limits(view: View) -> str:
+    """What the run itself says against its figures."""
+    run = view.run
+    items = [note.message for note in run.warnings]
+    items += [f"{run.generator.name}: {note.message}" for note in run.generator.notes]
+    if run.layout.shared and not any(note.code == "shared-cpus" for note in run.warnings):
+        items.append("Roles share CPUs, so the load generator takes time from the server.")
+    if view.dimensions.get("workers") == [1]:
+        items.append("One worker on one CPU: nothing here says how a server scales.")
+    if run.parameters.rate is None:
+        items.append(
+            "Closed loop: a slow server is asked less often, so a stall delays requests that are never sent "
+            "and never timed (coordinated omission). Latencies are those at full load, not at a given rate."
+        )
+    items.append("Loopback: no network, no TLS, one machine for both ends.")
+    return f"<ul>{''.join(f'<li>{escape(_sentence(item))}</li>' for item in items)}</ul>"
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _suite(view: View) -> str:
+    file = view.run.suite_file
+    return details(f"{file.name}, verbatim", f"<pre><code>{escape(file.text)}</code></pre>")

@@ -1,0 +1,77 @@
+"""Writing the files of the site that are no pages, at the end of a build."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+from hooks.catalogue import Catalogue
+from hooks.context import Outputs
+from hooks.downloads import files_of, site_path
+from hooks.exports import export
+from hooks.figures import PLOTLY
+from runner.errors import ArtifactError, LapsheetError
+
+_CHUNK = 1 << 20
+
+
+def write(outputs: Outputs, catalogue: Catalogue, site: Path, *, serving: bool) -> None:
+    """Write figures, exports and the files of every run that has a page below ``site``.
+
+    A copied file's hash is checked on the way, so that no page can show one hash and offer another
+    file: raises ArtifactError naming it. ``serving`` makes symbolic links instead and keeps exports for
+    the next build, because ``mkdocs serve`` empties the site at every change.
+    """
+    made: set[Path] = set()
+
+    def place(path: str) -> Path:
+        target = site / path
+        if target.parent not in made:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made.add(target.parent)
+        return target
+
+    for path, content in outputs.contents.items():
+        place(path).write_bytes(content)
+    for entry in catalogue.entries():
+        view = entry.view
+        exports = view.exports or export(view)
+        if serving:
+            view.exports.update(exports)
+        for name, content in exports.items():
+            place(f"data/{view.id}/{name}").write_bytes(content)
+        for file in files_of(view):
+            source, target = view.stored.folder / file.path, place(site_path(view, file))
+            if serving:
+                target.symlink_to(source.absolute())
+            else:
+                _copy(source, target, file.size, file.sha256)
+
+
+def add_plotly(outputs: Outputs) -> None:
+    """Plotly's own library, out of the Python package, which itself is never imported: it is slow to."""
+    spec = importlib.util.find_spec("plotly")
+    folder = Path(spec.origin).parent if spec and spec.origin else None
+    script = folder / "package_data" / "plotly.min.js" if folder else None
+    if script is None or not script.is_file():
+        raise LapsheetError("plotly is not installed, or has no plotly.min.js", "Run `uv sync`.")
+    outputs.contents[PLOTLY] = script.read_bytes()
+
+
+def _copy(source: Path, target: Path, size: int, sha256: str) -> None:
+    digest, count = hashlib.sha256(), 0
+    try:
+        with source.open("rb") as reader, target.open("wb") as writer:
+            while chunk := reader.read(_CHUNK):
+                digest.update(chunk)
+                count += len(chunk)
+                writer.write(chunk)
+    except OSError as error:
+        raise ArtifactError(f"{error.filename or source}: {error.strerror}") from None
+    if (count, digest.hexdigest()) != (size, sha256):
+        target.unlink(missing_ok=True)
+        raise ArtifactError(
+            f"{source}: its SHA-256 is not the manifest's",
+            "The file was altered after its capture; restore it (`lapsheet verify` names all of them).",
+        )

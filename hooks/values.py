@@ -1,0 +1,70 @@
+"""Single figures and parameters inside a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hooks.cells import figure
+from hooks.claims import pairs
+from hooks.facts import seconds
+from hooks.markup import escape
+from hooks.near import near
+from hooks.view import View
+from runner.errors import AnalysisError
+
+_STATS = ["median", "low", "high", "n"]
+
+
+def value_text(view: View, metric: str, stat: str, where: Mapping[str, Any]) -> str:
+    """A figure with its unit, as HTML. Raises AnalysisError where the run has none to give."""
+    if stat not in _STATS:
+        raise AnalysisError(f"no statistic {stat!r}", near(stat, _STATS))
+    row = view.one(metric, where)
+    if stat == "n":
+        return str(row["n"])
+    if not row["n"]:
+        raise AnalysisError(f"{row['case']} has no accepted sample of {metric}", "Say so in words instead.")
+    return f"{figure(row, stat)} {escape(view.metric(metric).display_unit)}".strip()
+
+
+def ratio_text(
+    view: View, metric: str, of: Mapping[str, Any], to: Mapping[str, Any], where: Mapping[str, Any]
+) -> str:
+    """One median over another, with its bound, as HTML. Raises AnalysisError where there is not one."""
+    from runner.verdicts import ratio
+
+    view.metric(metric)
+    found = pairs(view, metric, of, to, where)
+    if len(found) > 1:
+        listed = ", ".join(a["case"] for a, _ in found)
+        raise AnalysisError(
+            f"{len(found)} pairs of cases differ so: {listed}", "Choose one by its dimensions."
+        )
+    times = ratio(*found[0])
+    if times.bound == "?":
+        raise AnalysisError("both sides are bounds, so nothing bounds their ratio", "Choose other cases.")
+    return f"{times.bound} {times.value:.2f}×".strip()
+
+
+def param_text(view: View, name: str) -> str:
+    """A parameter, dimension or package of a run, as text. Raises AnalysisError with the near matches."""
+    run = view.run
+    asked = run.parameters.model_dump()
+    if name in ("duration", "warmup"):
+        return seconds(asked[name])
+    if name in view.dimensions:
+        return ", ".join(view.label(name, value) for value in view.dimensions[name])
+    known: dict[str, Any] = asked | {
+        "generator": f"{run.generator.name} {run.generator.version}",
+        "python": run.python.get("version", "unknown"),
+        "date": f"{run.created:%Y-%m-%d}",
+        "cases": len(run.cases),
+        "samples": len(run.cases) * run.parameters.repeats,
+    }
+    value = known[name] if name in known else run.packages.get(name)
+    if value is None:
+        raise AnalysisError(f"run {view.id} has no parameter {name!r}", near(name, [*known, *run.packages]))
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

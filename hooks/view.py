@@ -1,0 +1,144 @@
+"""A run as the pages see it: manifest, samples, and the rows of its summary as plain dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hooks.markup import escape
+from hooks.near import near
+from runner.errors import AnalysisError
+from runner.metrics import METRICS, Metric
+from runner.model import Case, Run, Sample
+from runner.store import StoredRun
+
+Row = dict[str, Any]
+"""One row of `runner.analysis.summary`, with None where pandas has NaN or NA except in figures."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A run that was read and summarised.
+
+    ``id`` is its folder's name, and its name in every address. ``key`` is the hash of manifest and
+    samples: two views of one key show the same. ``frame`` is the summary as pandas has it, for
+    `runner.export`; ``fragments`` and ``exports`` hold what was rendered, for later builds.
+    """
+
+    id: str
+    key: str
+    manifest_sha256: str
+    manifest_size: int
+    stored: StoredRun
+    rows: list[Row]
+    frame: Any = field(default=None, compare=False, repr=False)
+    fragments: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    exports: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def run(self) -> Run:
+        return self.stored.run
+
+    @cached_property
+    def cases(self) -> dict[str, Case]:
+        return {case.id: case for case in self.run.cases}
+
+    @cached_property
+    def samples(self) -> dict[str, list[Sample]]:
+        """Case id → its attempts, in the order of rounds."""
+        found: dict[str, list[Sample]] = {case.id: [] for case in self.run.cases}
+        for sample in self.stored.samples:
+            found[sample.case].append(sample)
+        for attempts in found.values():
+            attempts.sort(key=lambda sample: (sample.repeat, sample.attempt))
+        return found
+
+    @cached_property
+    def dimensions(self) -> dict[str, list[str | int]]:
+        """Dimension → its values, in the order of cases."""
+        found: dict[str, dict[str | int, None]] = {}
+        for case in self.run.cases:
+            for name, value in case.dimensions.items():
+                found.setdefault(name, {})[value] = None
+        return {name: list(values) for name, values in found.items()}
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics of this run, in the registry's order."""
+        there = {row["metric"] for row in self.rows}
+        return [key for key in METRICS if key in there]
+
+    @cached_property
+    def by_metric(self) -> dict[str, list[Row]]:
+        """Metric → the rows of plain cases (neither twins nor controls)."""
+        found: dict[str, list[Row]] = {key: [] for key in self.metrics}
+        for row in self.rows:
+            if row["role"] == "case":
+                found[row["metric"]].append(row)
+        return found
+
+    def label(self, dimension: str, value: str | int) -> str:
+        """The free-text label of a dimension's value; not escaped."""
+        return self.run.labels.get(dimension, {}).get(str(value)) or str(value)
+
+    def label_html(self, dimension: str, value: str | int) -> str:
+        """The label as HTML; isolated, so that right-to-left text does not reorder what follows."""
+        return f"<bdi>{escape(self.label(dimension, value))}</bdi>"
+
+    def metric(self, key: str) -> Metric:
+        """The metric of that key. Raises AnalysisError if this run has none."""
+        if key not in self.metrics:
+            raise AnalysisError(f"run {self.id} has no metric {key!r}", near(key, self.metrics))
+        return METRICS[key]
+
+    def select(self, metric: str, where: Mapping[str, Any]) -> list[Row]:
+        """The rows of plain cases of one metric whose dimensions have these values, in case order.
+
+        Raises AnalysisError with the near matches for a metric, dimension or value that the run does
+        not have, and if no case is left.
+        """
+        self.metric(metric)
+        for name, value in where.items():
+            if name not in self.dimensions:
+                raise AnalysisError(f"run {self.id} has no dimension {name!r}", near(name, self.dimensions))
+            if value not in self.dimensions[name]:
+                raise AnalysisError(
+                    f"run {self.id} has no {name} {value!r}", near(value, self.dimensions[name])
+                )
+        rows = [row for row in self.by_metric[metric] if _matches(self.cases[row["case"]], where)]
+        if not rows:
+            raise AnalysisError(f"run {self.id} has no case with {_words(where)}")
+        return rows
+
+    def one(self, metric: str, where: Mapping[str, Any]) -> Row:
+        """The one row that these values single out. Raises AnalysisError naming what is left open."""
+        rows = self.select(metric, where)
+        if len(rows) > 1:
+            still = self.varying(rows, where)
+            raise AnalysisError(
+                f"{len(rows)} cases of run {self.id} have {_words(where)}",
+                "Say which: "
+                + "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in still.items())
+                + ".",
+            )
+        return rows[0]
+
+    def varying(self, rows: Iterable[Row], apart_from: Iterable[str] = ()) -> dict[str, list[str | int]]:
+        """The dimensions in which these rows differ, and the values they take."""
+        skip = set(apart_from)
+        found: dict[str, dict[str | int, None]] = {}
+        for row in rows:
+            for name, value in self.cases[row["case"]].dimensions.items():
+                if name not in skip:
+                    found.setdefault(name, {})[value] = None
+        return {name: list(values) for name, values in found.items() if len(values) > 1}
+
+
+def _matches(case: Case, where: Mapping[str, Any]) -> bool:
+    return all(case.dimensions.get(name) == value for name, value in where.items())
+
+
+def _words(where: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in where.items()) or "these dimensions"
