@@ -39,8 +39,8 @@ def as_csv(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
     output = io.StringIO()
     # The line end of the RFC is also what makes every Python version quote a lone return in a cell.
     writer = csv.writer(output, lineterminator="\r\n")
-    writer.writerow([_cell(name) for name in names])
-    writer.writerows(zip(*([_cell(value) for value in column] for column in columns), strict=True))
+    writer.writerow([csv_cell(name) for name in names])
+    writer.writerows(zip(*([csv_cell(value) for value in column] for column in columns), strict=True))
     return output.getvalue()
 
 
@@ -68,7 +68,8 @@ def label(run: Run, dimension: str, value: object) -> str:
     return run.labels.get(dimension, {}).get(str(value)) or str(value)
 
 
-def _cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
+    """A value as text for a CSV cell: empty for None, and no text that a spreadsheet takes for a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
