@@ -356,15 +356,22 @@ def _finish(final: Run, output: Path) -> None:
 
 
 def _exit_status(folder: Path) -> None:
-    """Exit 1 if a server failed: the run is whole, but somebody has to look."""
-    failed = [sample for sample in store.read_samples(folder) if sample.status == "failed"]
+    """Exit 1 if a sample failed or is missing: the run is whole, but somebody has to look."""
+    samples = store.read_samples(folder)
+    failed = {sample.case for sample in samples if sample.status == "failed"}
+    settled = {(sample.case, sample.repeat) for sample in samples if sample.status != "rejected"}
+    lost = {sample.case for sample in samples if (sample.case, sample.repeat) not in settled}
     if failed:
-        names = sorted({sample.case for sample in failed})
         _err.print(
-            f"{len(failed)} samples failed by the servers' own doing: {', '.join(names)}; "
-            "the reasons are in the table",
+            f"failed by the server's own doing (reasons above): {', '.join(sorted(failed))}", markup=False
+        )
+    if lost:
+        _err.print(
+            f"without all their samples, because every attempt was rejected: {', '.join(sorted(lost))}; "
+            "`lapsheet doctor` says what disturbs this machine",
             markup=False,
         )
+    if failed or lost:
         raise typer.Exit(1)
 
 

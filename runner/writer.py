@@ -46,7 +46,8 @@ class RunWriter:
         Raises ArtifactError if it exists (creating), is complete (resuming), or another runner has it.
         """
         self.folder = folder
-        self.scratch = folder / SCRATCH
+        # Absolute, because servers and generators run in folders of their own.
+        self.scratch = (folder / SCRATCH).absolute()
         if run is not None:
             with _disk(folder):
                 folder.parent.mkdir(parents=True, exist_ok=True)
@@ -214,9 +215,7 @@ def snapshot(directory: Path, without: Path) -> tuple[bytes, str] | None:
         if path.is_file()
         and not path.is_symlink()
         and not path.is_relative_to(without)
-        and not any(
-            part.startswith(".") or part in _NOT_SOURCE for part in path.relative_to(directory).parts
-        )
+        and not any(part.startswith(".") or part in _NOT_SOURCE for part in path.relative_to(directory).parts)
     )
     if sum(path.stat().st_size for path in paths) > SNAPSHOT_LIMIT:
         return None
