@@ -1,4 +1,4 @@
-"""A whole run: rounds of attempts, stored as they end; interrupted and resumed without a trace in the order."""
+"""A whole run: rounds of attempts, each stored as it ends; a resumed run keeps the order."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def resume(plan: Plan, folder: Path, project: Path) -> RunWriter:
         if changed:
             raise ArtifactError(
                 f"{folder}: cannot resume, these changed since it began: {', '.join(changed)}",
-                "A run is one machine, one lock, one suite. Start a new run instead; this one stays as it is.",
+                "A run is one machine, one lock, one suite. Start a new run; this one stays as it is.",
             )
         for path in sorted((folder / RAW).glob("[0-9]*")):
             if int(path.name) > len(writer.samples):

@@ -183,7 +183,10 @@ def judge_counter(findings: Findings, counted: int, outcome: Outcome, connection
     """
     completed = sum(outcome.statuses.values())
     failed = sum(outcome.errors.values())
-    told = f"server counted {counted}, generator {completed} completed, {failed} failed, {outcome.cut_off} cut off"
+    told = (
+        f"server counted {counted}, generator {completed} completed, "
+        f"{failed} failed, {outcome.cut_off} cut off"
+    )
     if counted < completed:
         findings.reject("counter", f"{told}: fewer than were answered, so another server answered some")
     elif counted > completed + failed + connections:

@@ -14,8 +14,8 @@ from rich.markup import escape
 
 from runner import __version__, capture, doctor, quickstart, store, suite, verify
 from runner import plan as plans
-from runner.export import as_csv, as_json
 from runner.errors import ArtifactError, LapsheetError, SuiteError
+from runner.export import as_csv, as_json
 from runner.model import ID_RULE, Run, is_id
 from runner.plan import Options, Plan
 from runner.progress import Display, duration
@@ -83,7 +83,7 @@ def main() -> None:
     except LapsheetError as error:
         _err.print(f"[red]error:[/red] {escape(error.message)}")
         if error.hint:
-            _err.print(error.hint, markup=False)
+            _err.print(error.hint, markup=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         _err.print("stopped; all stored samples are safe")
@@ -133,6 +133,7 @@ def suites(json_: AsJson = False) -> None:
         _out.print(
             f"  {len(item.server)} servers × {len(item.workload)} workloads; {item.description.strip()}",
             markup=False,
+            soft_wrap=True,
         )
 
 
@@ -278,7 +279,7 @@ def quickstart_command(
     """
     final = _capture(suite.load("rest"), quickstart.options(server or []), output, None, False, None)
     site = quickstart.build(Path.cwd(), output)
-    _err.print(f"site built in {site}; open {site / 'index.html'}", markup=False)
+    _err.print(f"site built in {site}; open {site / 'index.html'}", markup=False, soft_wrap=True)
     if serve:
         quickstart.serve(site, port, _err)
     _exit_status(output / final.id)
@@ -328,16 +329,25 @@ def _unfinished(
             "Restore the file, or start a new run; the stored text is in its run.json.",
         )
     asked = stored.parameters
-    cpus = [
-        f"{role}={','.join(map(str, cpus))}" for role, cpus in stored.layout.roles.items() if role != "runner"
-    ]
-    plan = plans.make(
-        loaded,
-        Options(
-            list(asked.servers), list(asked.workloads), list(asked.workers), asked.connections, asked.duration,
-            asked.warmup, asked.repeats, asked.seed, asked.rate, asked.twin, stored.generator.name, cpus,
-        ),
-    )  # fmt: skip
+    own = Options(
+        servers=list(asked.servers),
+        workloads=list(asked.workloads),
+        workers=list(asked.workers),
+        connections=asked.connections,
+        duration=asked.duration,
+        warmup=asked.warmup,
+        repeats=asked.repeats,
+        seed=asked.seed,
+        rate=asked.rate,
+        twin=asked.twin,
+        generator=stored.generator.name,
+        cpus=[
+            f"{role}={','.join(map(str, cpus))}"
+            for role, cpus in stored.layout.roles.items()
+            if role != "runner"
+        ],
+    )
+    plan = plans.make(loaded, own)
     plan = dataclasses.replace(plan, layout=stored.layout, cases=stored.cases, parameters=asked)
     return plan, output / stored.id
 
@@ -348,10 +358,11 @@ def _finish(final: Run, output: Path) -> None:
         _err.print(
             f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}",
             markup=False,
+            soft_wrap=True,
         )
         raise typer.Exit(130)
     render(store.read(folder), _out)
-    _err.print(f"stored in {folder}; check it with: lapsheet verify {final.id}", markup=False)
+    _err.print(f"stored in {folder}; check it with: lapsheet verify {final.id}", markup=False, soft_wrap=True)
     _exit_status(folder)
 
 
@@ -370,6 +381,7 @@ def _exit_status(folder: Path) -> None:
             f"without all their samples, because every attempt was rejected: {', '.join(sorted(lost))}; "
             "`lapsheet doctor` says what disturbs this machine",
             markup=False,
+            soft_wrap=True,
         )
     if failed or lost:
         raise typer.Exit(1)

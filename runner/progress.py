@@ -53,6 +53,7 @@ class Display:
         self.console.print(
             f"run {run.id}: {total} samples{resumed}, generator {run.generator.name} {run.generator.version}",
             markup=False,
+            soft_wrap=True,
         )
         if self._bar is not None:
             self._task = self._bar.add_task("starting", total=total, completed=done, left="", last="")
@@ -75,12 +76,14 @@ class Display:
             self._bar.update(self._task, completed=self._done, left=self._left(), last=escape(self._last))
         if self._bar is None or sample.status != "accepted":
             self.console.print(
-                f"[{self._done}/{self._total}] {case.id} round {sample.repeat}: {self._last}  {self._left()}".rstrip(),
+                f"[{self._done}/{self._total}] {case.id} round {sample.repeat}: "
+                f"{self._last}  {self._left()}".rstrip(),
                 markup=False,
+                soft_wrap=True,
             )
 
     def message(self, text: str) -> None:
-        self.console.print(text, markup=False)
+        self.console.print(text, markup=False, soft_wrap=True)
 
     def _left(self) -> str:
         fresh = self._done - self._done_before

@@ -71,7 +71,9 @@ def read_manifest(folder: Path) -> Run:
         run = Run.model_validate_json(data)
     except ValidationError as error:
         _check_version(path, data)
-        raise ArtifactError(f"{path}: {_first(error)}", "The manifest is damaged or not Lapsheet's.") from None
+        raise ArtifactError(
+            f"{path}: {_first(error)}", "The manifest is damaged or not Lapsheet's."
+        ) from None
     _check_version(path, data)
     if run.id != folder.name:
         raise ArtifactError(f"{path}: id is {run.id!r}, the folder is {folder.name!r}", "Rename the folder.")

@@ -191,10 +191,11 @@ def _disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        resume = "then continue with --resume; all stored samples are safe."
         remedies = {
-            errno.ENOSPC: "Free some space, then continue with --resume; all stored samples are safe.",
-            errno.EDQUOT: "Free some of your quota, then continue with --resume; all stored samples are safe.",
-            errno.EFBIG: "Raise the file size limit, then continue with --resume; all stored samples are safe.",
+            errno.ENOSPC: f"Free some space, {resume}",
+            errno.EDQUOT: f"Free some of your quota, {resume}",
+            errno.EFBIG: f"Raise the file size limit, {resume}",
             errno.EACCES: "Is the folder yours to write? Choose another with --output.",
             errno.EROFS: "The file system is read-only; choose another folder with --output.",
         }

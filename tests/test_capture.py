@@ -1,4 +1,4 @@
-"""Captures of real servers of known behaviour: each fault ends in the right kind of failure, with its name."""
+"""Captures of servers of known behaviour: each fault ends in its kind of failure, with its name."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def test_the_wrong_loop(tmp_path: Path) -> None:
 def test_servers_that_do_not_start_do_not_stop_the_others(tmp_path: Path) -> None:
     text = suite_text({"good": [], "crash": ["--no-such-option"]})
     text += '[[server]]\nname = "absent"\ncommand = ["no-such-server", "{port}"]\n'
-    text += f'[[server]]\nname = "silent"\ncommand = {json.dumps([sys.executable, "-c", "import time; time.sleep(60)"])}\nstart_timeout = 1\n'
+    silent = json.dumps([sys.executable, "-c", "import time; time.sleep(60)"])
+    text += f'[[server]]\nname = "silent"\ncommand = {silent}\nstart_timeout = 1\n'
     samples = {
         sample.case.split("/")[0]: sample for sample in capture_run(tmp_path, text, twin=False).samples
     }
@@ -269,7 +270,7 @@ def test_a_busy_port_and_too_few_cpus_are_refused_before_anything_starts(tmp_pat
 def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
     path = tmp_path / "truth.toml"
     path.write_text(suite_text({"good": []}) + 'requires = ["no-such-distribution"]\n')
-    with pytest.raises(SuiteError, match="no-such-distribution.*good"):
+    with pytest.raises(SuiteError, match=r"no-such-distribution.*good"):
         capture.begin(plan.make(suite.load(str(path)), Options()), tmp_path / "artifacts", tmp_path, [])
     assert not (tmp_path / "artifacts").exists()
 

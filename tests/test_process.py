@@ -77,7 +77,12 @@ def test_orphans_stay_in_the_tree_when_their_parent_is_killed(tmp_path: Path) ->
 
 
 def test_sigterm_ignored_is_killed_after_the_grace(tmp_path: Path) -> None:
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(300)"
+    code = """
+        import signal, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print("ready", flush=True)
+        time.sleep(300)
+    """
     tree = ProcessTree(spec(tmp_path, code))
     assert eventually(lambda: (tmp_path / "out.log").read_text() == "ready\n")
     stopped = tree.stop(0.3)
@@ -103,7 +108,7 @@ def test_affinity_is_set_before_the_program_runs(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match="no-such-program.*No such file") as caught:
+    with pytest.raises(ServerError, match=r"no-such-program.*No such file") as caught:
         ProcessTree(Spec(["no-such-program"], tmp_path, tmp_path / "o", tmp_path / "e"))
     assert caught.value.code == "start"
     assert "installed" in caught.value.hint
@@ -127,8 +132,9 @@ def test_nothing_outlives_a_killed_owner(tmp_path: Path, number: signal.Signals)
         import sys, time
         from pathlib import Path
         from runner.process import ProcessTree, Spec
-        tree = ProcessTree(Spec({[sys.executable, "-c", textwrap.dedent(FAMILY.format(detach=True))]!r},
-                                Path({str(tmp_path)!r}), Path({str(tmp_path / "o")!r}), Path({str(tmp_path / "e")!r})))
+        here = Path({str(tmp_path)!r})
+        argv = {[sys.executable, "-c", textwrap.dedent(FAMILY.format(detach=True))]!r}
+        tree = ProcessTree(Spec(argv, here, here / "o", here / "e"))
         while len(tree.pids()) < 4:
             time.sleep(0.01)
         print(tree.pid, *tree.pids(), flush=True)
