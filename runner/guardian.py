@@ -10,7 +10,8 @@ file. Standard output, one JSON object a line: ``started`` (pid) or ``error`` (m
 of the first process), ``stopped`` (status, seconds, killed pids, CPU seconds, peak memory).
 """
 
-# pathlib would take longer to import than all the rest: ruff: noqa: PTH123, PTH208
+# pathlib would take longer to import than all the rest.
+# ruff: noqa: PTH123, PTH208
 from __future__ import annotations
 
 import contextlib
