@@ -147,10 +147,14 @@ def _checked(overrides: dict[str, list[int]], roles: list[str], cpus: set[int]) 
             raise MachineError(f"--cpus {role}: an empty list", f"CPUs here: {format_list(cpus)}.")
         missing = sorted(set(chosen) - cpus)
         if missing:
-            what = "CPU" if len(missing) == 1 else "CPUs"
+            what = (
+                "CPU {} does not exist here or is"
+                if len(missing) == 1
+                else "CPUs {} do not exist here or are"
+            )
             raise MachineError(
-                f"--cpus {role}={format_list(chosen)}: {what} {format_list(missing)} does not exist here or "
-                "is not allowed to this process",
+                f"--cpus {role}={format_list(chosen)}: {what.format(format_list(missing))} "
+                "not allowed to this process",
                 f"CPUs here: {format_list(cpus)}.",
             )
     return overrides

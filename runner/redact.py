@@ -25,8 +25,7 @@ _AMBIGUOUS = """
     http path text data time date run raw load status error summary order item
 """
 # A name or path may start a word, or follow an escape of JSON ("\n") or of a URL ("%2F").
-_START = r"(?:(?<!\w)|(?<=\\[nrtbf])|(?<=%2[Ff]))"
-_PATH_START = r"(?:(?<![\w.-])|(?<=\\[nrtbf])|(?<=%2[Ff]))"
+_ESCAPED = r"(?<=\\[nrtbf])|(?<=%2[Ff])"
 
 
 class Redactor:
@@ -39,10 +38,14 @@ class Redactor:
     def __init__(self, paths: Mapping[str, str], *, host: str = "", user: str = "", home: str = "") -> None:
         """``paths`` maps a directory to the word that stands for it: ``{"/home/me/x": "<project>"}``."""
         rules: dict[str, tuple[str, str]] = {}
-        for path, word in {**paths, home: paths.get(home, "<home>")}.items():
+        places = {**paths, home: paths.get(home, "<home>")}
+        # A path that goes on from a replaced one is not a path of its own.
+        after = "".join(f"(?<!{re.escape(word)})" for word in {*places.values(), "<host>", "<user>"})
+        for path, word in places.items():
             if _identifies(path):
                 plain = path.rstrip("/")
-                rules.setdefault(plain, (rf"{_PATH_START}{re.escape(plain)}(?![\w-]|\.\w)", word))
+                pattern = rf"(?:(?<![\w.-])|{_ESCAPED}){after}{re.escape(plain)}(?![\w-]|\.\w)"
+                rules.setdefault(plain, (pattern, word))
         for name in (host, host.partition(".")[0]):
             rules.setdefault(name, (_name_pattern(name), "<host>"))
         rules.setdefault(user, (_name_pattern(user), "<user>"))
@@ -94,7 +97,7 @@ def _name_pattern(name: str) -> str:
     quoted = f"(?i:{re.escape(name)})"
     if name.lower() in _AMBIGUOUS.split():
         return rf"(?:(?:(?<=/home/)|(?<=/Users/)|(?<=-of-)){quoted}(?!\w)|(?<!\w){quoted}(?=@))"
-    return rf"{_START}{quoted}(?!\w)"
+    return rf"(?:(?<!\w)|{_ESCAPED}){quoted}(?!\w)"
 
 
 def _user() -> str:
