@@ -55,6 +55,16 @@ def test_bytes_that_are_no_text_stay_as_they_are() -> None:
     assert ALICE.bytes(data) == bytes(range(256)) + b"<project>/" + bytes(range(255, -1, -1))
 
 
+def test_names_beyond_ascii() -> None:
+    redactor = Redactor({}, user="Élodie", home="/home/Élodie")
+    assert redactor.text("Élodie: /home/Élodie/x") == "<user>: <home>/x"
+
+
+def test_a_name_in_one_line_of_many() -> None:
+    lines = [b'{"n": 1}\r\n'] * 3 + [b"alice\n", b"\n", b"no newline at the end, alice"]
+    assert ALICE.bytes(b"".join(lines)) == b"".join(lines).replace(b"alice", b"<user>")
+
+
 def test_structures_are_copied_with_every_string_replaced() -> None:
     value = {"/tmp/x": ["alice", 1, 2.5, None, True, {"deep": "/home/alice/y"}], "n": ("boxy",)}
     assert ALICE.value(value) == {
