@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -300,7 +300,7 @@ def test_a_request_counts_on_entry() -> None:
 
 
 def fork(work: Callable[[], None]) -> multiprocessing.process.BaseProcess:
-    process = multiprocessing.get_context("fork").Process(target=work)
+    process = multiprocessing.get_context("fork").Process(target=work, daemon=True)
     process.start()
     return process
 
@@ -320,8 +320,9 @@ def test_concurrent_processes_lose_no_count(tmp_path: Path) -> None:
             count.increment()
 
     processes = [fork(work) for _ in range(6)]
+    end = time.monotonic() + 15
     for process in processes:
-        process.join(15)
+        process.join(max(end - time.monotonic(), 0))
     assert [process.exitcode for process in processes] == [0] * 6
     expected = {process.pid: 20_001 for process in processes}
     assert counters.read(path) == {os.getpid(): 1, **expected}
@@ -444,13 +445,12 @@ def serving(name: str, port: int, workers: int, shared: Path) -> Iterator[subpro
     try:
         yield process
     finally:
-        for sent in (signal.SIGTERM, signal.SIGKILL):
-            if process.poll() is None:
-                os.killpg(process.pid, sent)
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    continue
+        with suppress(subprocess.TimeoutExpired):
+            process.terminate()
+            process.wait(10)
+        with suppress(ProcessLookupError):  # the group is empty, as it should be
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
 
 
 def fetch(port: int, path: str) -> Any:
@@ -501,6 +501,10 @@ def children(pid: int) -> set[int]:
     return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def running(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
@@ -515,6 +519,7 @@ def test_daphne_workers_live_and_die_together(tmp_path: Path) -> None:
         one, other = sorted(children(process.pid))
         # Halted and let go on is not ended.
         os.kill(one, signal.SIGSTOP)
+        wait_until(lambda: state(one) == "T")
         os.kill(one, signal.SIGCONT)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.3)
