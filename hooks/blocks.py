@@ -104,6 +104,6 @@ def _band_words(grid: Grid) -> str:
             label = grid.column_label(column)
             bands.setdefault(METRICS[metric].label, []).append(f"{text} on {label}" if label else text)
     if all(text.startswith("unknown") for texts in bands.values() for text in texts):
-        return "Noise band: unknown, since no configuration ran twice; the ranges alone decide on tiers."
+        return "Noise band: unknown (no configuration was measured twice); the ranges alone decide on tiers."
     listed = "; ".join(f"{label} {', '.join(texts)}" for label, texts in bands.items())
     return f"Noise band (the same configuration, run twice): {listed}."

@@ -13,16 +13,17 @@ class Cell:
     """A figure's parts, as text without markup.
 
     ``value`` has its "≥" or "≤" and no unit; ``spread`` its range and n; ``tier`` is empty where there
-    is none; ``remarks`` say what a reader must know before using it.
+    is none; ``remarks`` say what a reader must know before using it, ``short`` the same in few words.
     """
 
     value: str
     spread: str
     tier: str
     remarks: list[str]
+    short: str
 
 
-EMPTY = Cell("–", "not in this run", "", [])
+EMPTY = Cell("–", "not in this run", "", [], "")
 
 
 def floor_sign(row: Row) -> str:
@@ -50,21 +51,20 @@ def cell(row: Row | None) -> Cell:
     """The parts of a summary's row; `EMPTY` where the run has no such case."""
     if row is None:
         return EMPTY
-    remarks = []
-    if row["n"] and row["untiered"]:
-        remarks.append(row["untiered"])
+    outs = [f"{row[status]} {status}" for status in ("failed", "rejected") if row[status]]
+    remarks = [row["untiered"]] if row["untiered"] else []
+    told = [text for text in outs if not ("failed" in text and "failed" in row["untiered"])]
+    if told:
+        remarks.append(", ".join(told))
+    if row["reasons"] and remarks:
+        remarks[-1] += f" ({row['reasons']})"
+    short = " · ".join([*outs, *(["no tier"] if row["untiered"] else [])])
     if not row["n"]:
-        remarks.append("no accepted sample")
-    elif row["missing"] and "missing" not in row["untiered"]:
-        remarks.append(f"{row['missing']} of {row['wanted']} samples missing")
-    if row["failed"] or row["rejected"]:
-        counts = [f"{row[status]} {status}" for status in ("failed", "rejected") if row[status]]
-        remarks.append(f"{', '.join(counts)} ({row['reasons']})" if row["reasons"] else ", ".join(counts))
-    if not row["n"]:
-        return Cell("–", f"n = 0 of {row['wanted']}", "", remarks)
+        return Cell("–", f"n = 0 of {row['wanted']}", "", remarks, short)
     return Cell(
         value=figure(row),
         spread=f"{spread(row)} · n = {row['n']}",
         tier=f"tier {row['tier']}" if row["tier"] is not None else "",
         remarks=remarks,
+        short=short,
     )

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from hooks import markup
-from hooks.cells import figure, spread
+from hooks.cells import figure, floor_sign, spread
 from hooks.figures import Figure, base_layout, config
-from hooks.grid import Grid, Key
+from hooks.grid import Grid, Key, describe_fixed
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, plotly_text
-from hooks.tables import caption, heading, swatch
+from hooks.markup import escape, plotly_lines, plotly_text
+from hooks.tables import heading, swatch
 from hooks.view import Row, View
 from runner.metrics import METRICS, Metric
 
-_ROW, _TOP, _BOTTOM = 30, 64, 52
+_ROW, _TOP, _BOTTOM, _TICK_LINE = 30, 44, 52, 17
 # Beyond this spread a linear axis would press most rows into its edge.
 _LOG_SPREAD = 25
-_LABEL = 34
+_LABEL = 24
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,12 @@ def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping
     ]
     if others["x"]:
         marker = {"symbol": "x-thin", "size": 9, "line": {"color": "var(--ls-bad)", "width": 2}}
-        data.append(_trace("rejected or failed, does not count", "markers", others, marker=marker))
+        data.append(_trace("does not count", "markers", others, marker=marker))
     shown = [value for value in [*samples["x"], *others["x"]] if value is not None]
     log = bool(shown) and min(shown) > 0 and max(shown) / min(shown) > _LOG_SPREAD
-    height = _TOP + _BOTTOM + _ROW * max(1, len(rows))
+    ticks = [_tick(grid, key, row) for key, row in rows]
+    row_height = max([_ROW, *(_TICK_LINE * (tick.count("<br>") + 1) + 8 for tick in ticks)])
+    height = _TOP + _BOTTOM + row_height * max(1, len(rows))
     layout = base_layout(
         height,
         margin={"l": 10, "r": 14, "t": _TOP, "b": _BOTTOM},
@@ -115,7 +117,11 @@ def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
         xaxis={
-            "title": {"text": heading(metric.key) + (" (log scale)" if log else ""), "standoff": 8},
+            "title": {
+                "text": heading(metric.key) + (" (log scale)" if log else ""),
+                "standoff": 8,
+                "font": {"size": 13},
+            },
             "type": "log" if log else "linear",
             "rangemode": "tozero",
             "gridcolor": "var(--ls-line)",
@@ -126,7 +132,7 @@ def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping
         yaxis={
             "tickmode": "array",
             "tickvals": [places[key] for key, _ in rows],
-            "ticktext": [_tick(grid, key, row) for key, row in rows],
+            "ticktext": ticks,
             "range": [-0.6, max(0, len(rows) - 1) + 0.6],
             "automargin": True,
             "fixedrange": True,
@@ -141,9 +147,10 @@ def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping
 
 
 def chart_title(grid: Grid, column: str | int | None) -> str:
-    """What a chart shows, as text."""
-    label = grid.column_label(column)
-    return f"{label}: {caption(grid)}" if label else caption(grid)
+    """What a chart shows, as text: ``Throughput, GET /items (1 worker, 100 connections)``."""
+    label, fixed = grid.column_label(column), describe_fixed(grid.view, grid.fixed)
+    title = METRICS[grid.metrics[0]].label + (f", {label}" if label else "")
+    return f"{title} ({fixed})" if fixed else title
 
 
 def band_of(rows: list[Row]) -> float | None:
@@ -176,7 +183,7 @@ def samples_table(grid: Grid, column: str | int | None, styles: Mapping[str, Sty
         body.append(markup.row(name, figure(row), shown, tier, " · ".join(counted) or "–", others))
     names = " and ".join(grid.row_dimensions).capitalize()
     heads = [names, "Median", "Range", "Tier", "Samples, by round", "Attempts that do not count"]
-    text = f"{chart_title(grid, column)}, {metric.display_unit}"
+    text = f"{chart_title(grid, column)}: {metric.display_unit}"
     return markup.table(text, heads, body, "ls-samples")
 
 
@@ -197,12 +204,10 @@ def _style(grid: Grid, key: Key, styles: Mapping[str, Style]) -> Style:
 
 
 def _tick(grid: Grid, key: Key, row: Row) -> str:
-    """The row's name, and "≥" where its figure is a bound. Long names are cut; the table has them whole."""
-    label = grid.row_label(key)
-    if len(label) > _LABEL:
-        label = label[: _LABEL - 1] + "…"
-    sign = figure(row)[:2].strip() if row["floor"] and row["n"] else ""
-    return f"{plotly_text(label)} {sign}".strip() + " "
+    """The row's name, and "≥" where its figure is a bound."""
+    lines = plotly_lines(grid.row_label(key), _LABEL)
+    sign = f" {floor_sign(row).strip()}" if row["n"] else ""
+    return f"{'<br>'.join(lines)}{sign} "
 
 
 def _hover(label: str, metric: Metric, row: Row) -> str:

@@ -21,11 +21,11 @@ def cpu_drawing(run: Run) -> str:
         )
         idle = '<span class="ls-idle">not used</span>'
         boxes.append(
-            f'<li class="ls-cpu{"" if roles else " ls-cpu-idle"}">'
-            f'<span class="ls-cpu-name">CPU {cpu}</span>{tags or idle}</li>'
+            f'<div class="ls-cpu{"" if roles else " ls-cpu-idle"}" role="listitem">'
+            f'<span class="ls-cpu-name">CPU {cpu}</span>{tags or idle}</div>'
         )
     return (
-        f'<ul class="ls-cpus" aria-label="CPU layout">{"".join(boxes)}</ul>'
+        f'<div class="ls-cpus" role="list" aria-label="CPU layout">{"".join(boxes)}</div>'
         f'<p class="ls-note">{escape(layout_words(layout))}</p>'
     )
 
@@ -35,13 +35,16 @@ def layout_words(layout: Layout) -> str:
     parts = [
         f"{role} on CPU{'s' if len(cpus) != 1 else ''} {_list(cpus)}" for role, cpus in layout.roles.items()
     ]
-    words = f"{join_names(parts)}.".capitalize() if parts else "No CPU layout was recorded."
+    words = f"{_sentence(join_names(parts))}." if parts else "No CPU layout was recorded."
     if layout.shared:
         words += f" Shared with another role: {join_names(layout.shared)}."
     if layout.note:
-        note = layout.note[:1].upper() + layout.note[1:]
-        words += f" {note.rstrip('.')}."
+        words += f" {_sentence(layout.note).rstrip('.')}."
     return words
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _list(cpus: list[int]) -> str:

@@ -21,7 +21,7 @@ def software_block(view: View) -> str:
     """Interpreter, generator, lock, source, and every installed distribution."""
     run = view.run
     rows = [(f"Python: {name.lower()}", escape(value)) for name, value in rows_of(run.python)]
-    threads = f", {run.generator.threads} threads counted" if run.generator.threads else ""
+    threads = f", {_count(run.generator.threads, 'thread')} seen" if run.generator.threads else ""
     rows.append(("Load generator", escape(f"{run.generator.name} {run.generator.version}{threads}")))
     if run.generator.flags:
         rows.append(("Its flags", f"<code>{escape(' '.join(run.generator.flags))}</code>"))

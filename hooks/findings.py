@@ -107,19 +107,24 @@ def _without_tier(view: View, rows: list[Row]) -> str:
 
 def _caveats(view: View) -> list[str]:
     """Noise, floors, rejected and failed samples."""
-    items = []
+    items, spans = [], []
     for metric in ("rps", "p99"):
         bands = [band for rows in groups(view, metric).values() if (band := band_of(rows)) is not None]
         if bands:
             low, high = f"{min(bands):.1%}", f"{max(bands):.1%}"
-            span = low if low == high else f"{low} to {high}"
             label = METRICS[metric].label
-            items.append(
-                f"Noise: one configuration, run twice in each round, differed from itself by {span} in "
-                f"{escape(label[:1].lower() + label[1:])}; a smaller difference is not called one."
-            )
-    if not items:
-        items.append("Noise: unknown, because no configuration ran twice; the ranges alone decide.")
+            span = low if low == high else f"{low} to {high}"
+            spans.append(f"{span} in {escape(label[:1].lower() + label[1:])}")
+    if spans:
+        items.append(
+            "<strong>Noise</strong>: one configuration, run twice in each round, differed from itself by "
+            f"{join_names(spans)}; a smaller difference is not called one."
+        )
+    else:
+        items.append(
+            "<strong>Noise</strong>: unknown, because no configuration was measured twice in at least two "
+            "rounds; the ranges alone decide."
+        )
     floors = {row["case"] for row in view.rows if row["floor"] and row["role"] == "case"}
     if floors:
         verb = "is a bound" if len(floors) == 1 else "are bounds"
@@ -127,7 +132,7 @@ def _caveats(view: View) -> list[str]:
             f"In {len(floors)} of {len(view.run.cases)} cases the load generator was at its limit: "
             f"the figure {verb}, marked ≥ or ≤, and the server may be better."
         )
-    items.append(escape(attempt_words(view)))
+    items.append(f"<strong>Samples</strong>: {escape(attempt_words(view))}")
     return items
 
 

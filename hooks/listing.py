@@ -65,8 +65,8 @@ def banner(entry: Entry) -> str:
     words += [note.message for note in run.warnings]
     if not words:
         return ""
-    items = "".join(f"<li>{escape(word)}</li>" for word in words)
-    return f'<ul class="ls-banner" aria-label="About this run">{items}</ul>'
+    items = "".join(f'<div role="listitem">{escape(word)}</div>' for word in words)
+    return f'<div class="ls-banner" role="list" aria-label="About this run">{items}</div>'
 
 
 def summary_block(page: PageContext, entry: Entry) -> str:
@@ -102,11 +102,16 @@ def _unreadable(catalogue: Catalogue) -> str:
     if not catalogue.unreadable:
         return ""
     items = "".join(
-        f"<li><code>{escape(item.id)}</code>: {escape(item.error.message)}"
-        f"{f' <em>{escape(item.error.hint)}</em>' if item.error.hint else ''}</li>"
+        f"<li><code>{escape(item.id)}</code>: {_message(catalogue, item.error.message)}"
+        f"{f' <em>{_message(catalogue, item.error.hint)}</em>' if item.error.hint else ''}</li>"
         for item in catalogue.unreadable
     )
     return (
         '<div class="admonition warning"><p class="admonition-title">Local runs that cannot be read</p>'
         f"<ul>{items}</ul></div>"
     )
+
+
+def _message(catalogue: Catalogue, text: str) -> str:
+    """An error's text without the place of the folder on this machine."""
+    return escape(text.replace(catalogue.artifacts.rstrip("/") + "/", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 # Anything here may be shown by a browser as something other than itself, or hide what follows.
@@ -17,6 +18,39 @@ def escape(text: object) -> str:
 def plotly_text(text: object) -> str:
     """The text for a Plotly label, which would otherwise read ``<b>`` and ``&amp;`` as markup."""
     return html.escape(str(text).translate(_CONTROL), quote=False)
+
+
+def plotly_lines(text: object, width: int) -> list[str]:
+    """The text in lines of at most ``width`` columns (wide characters take two), each for a Plotly label.
+
+    Lines break at spaces where they can, and inside a longer word where they must.
+    """
+    lines, line, used = [], "", 0
+    for word in str(text).translate(_CONTROL).split():
+        for piece in _pieces(word, width):
+            columns = text_width(piece)
+            if line and used + 1 + columns > width:
+                lines.append(line)
+                line, used = piece, columns
+            else:
+                line, used = f"{line} {piece}".lstrip(), used + columns + bool(line)
+    return [plotly_text(item).replace(" ", "\u00a0") for item in [*lines, line]]
+
+
+def text_width(text: str) -> int:
+    """Columns that a text takes: wide (East Asian) characters take two."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    pieces, piece, used = [], "", 0
+    for character in word:
+        columns = text_width(character)
+        if piece and used + columns > width:
+            pieces.append(piece)
+            piece, used = "", 0
+        piece, used = piece + character, used + columns
+    return [*pieces, piece]
 
 
 def join_names(names: Iterable[str]) -> str:

@@ -73,7 +73,7 @@ def _parameters(view: View) -> str:
 def _until(view: View) -> str:
     finished = view.run.finished
     assert finished is not None
-    return f", {(finished - view.run.created).total_seconds() / 60:.0f} min"
+    return f", in {(finished - view.run.created).total_seconds() / 60:.0f} min"
 
 
 def _commands(view: View) -> str:
@@ -189,8 +189,8 @@ def _noise(view: View) -> str:
         body.append(row(name, escape(heading(twin["metric"])), figure(base), figure(twin), band))
     if not body:
         return (
-            "<p>No configuration ran twice, so the noise of this run is unknown, and the ranges of the "
-            "samples alone decide on tiers.</p>"
+            "<p>No configuration was measured twice, so the noise of this run is unknown, and the ranges "
+            "of the samples alone decide on tiers.</p>"
         )
     text = (
         "<p>One configuration ran twice in every round, under two labels. Their difference is noise by "

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hooks.cells import Cell, cell
 from hooks.figures import Figure, base_layout, config
 from hooks.grid import Grid, Key, describe_fixed
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, plotly_text, scroll
+from hooks.markup import escape, plotly_lines, plotly_text, scroll, text_width
 from runner.metrics import METRICS
 
 # Plotly draws a table without telling its height, so the place to reserve is computed from these.
-_LINE, _PADDING, _CHARACTER = 19, 11, 7.4
+_LINE, _PADDING, _CHARACTER = 17, 18, 7.4
 _WRAP = 30
 _NBSP = "\u00a0"
 
@@ -95,96 +95,89 @@ def _html_cell(parts: Cell) -> str:
 
 
 def plotly_table(grid: Grid, name: str, styles: Styles) -> Figure:
-    """The grid as a Plotly table, its full height: no cell is cut off and nothing scrolls inside."""
-    head_columns = [[_head(dimension.capitalize()), ""] for dimension in grid.row_dimensions]
-    columns: list[list[str]] = []
-    widths: list[float] = []
-    lines = [1] * len(grid.rows)
-    for position, dimension in enumerate(grid.row_dimensions):
-        texts, column = [], []
-        for row, key in enumerate(grid.rows):
-            label = grid.view.label(dimension, key[position])
-            texts.append(label)
-            lines[row] = max(lines[row], -(-_width(label) // _WRAP))
-            colour = styles.get(str(key[position]), DEFAULT).colour
-            dot = f'<span style="color:{colour}">●</span> ' if dimension == "server" else ""
-            column.append(f"{dot}{plotly_text(label)}")
-        widths.append(min(_WRAP, max([_width(text) for text in texts], default=0)) + 4)
-        columns.append(column)
+    """The grid as a Plotly table, its full height: no cell is cut off and nothing scrolls inside.
+
+    Plotly breaks a cell that is too wide at its spaces, also at those inside a tag, and tells nobody how
+    high it became; so all lines are broken here, and hold no space.
+    """
+    columns = [_dots(grid, styles)] if "server" in grid.row_dimensions else []
+    columns += [_names(grid, position) for position in range(len(grid.row_dimensions))]
     for across in grid.columns:
-        for number, metric in enumerate(grid.metrics):
-            parts = [cell(grid.cells.get((key, across, metric))) for key in grid.rows]
-            head_columns.append([_head(grid.column_label(across)) if not number else "", heading(metric)])
-            columns.append([_plotly_cell(item) for item in parts])
-            for row, item in enumerate(parts):
-                lines[row] = max(lines[row], 2 + len(_wrapped(item.remarks)))
-            longest = [max(_width(item.value) + 8, _width(item.spread)) for item in parts]
-            longest += [_width(line) for item in parts for line in _wrapped(item.remarks)]
-            widths.append(max([*longest, _width(heading(metric))]) + 2)
-    row_height = max(lines, default=1) * _LINE + _PADDING
-    head_lines = [-(-_width(grid.column_label(column)) // _WRAP) for column in grid.columns]
-    head_height = max([1, *head_lines]) * _LINE + _PADDING
-    height = 2 * head_height + row_height * len(grid.rows) + 12
-    aligned = ["left"] * len(grid.row_dimensions) + ["right"] * (len(columns) - len(grid.row_dimensions))
+        columns += [_figures(grid, across, metric) for metric in grid.metrics]
+    lines = [max(column.cells[row].count("<br>") + 1 for column in columns) for row in range(len(grid.rows))]
+    head_lines = [max(column.head[row].count("<br>") + 1 for column in columns) for row in range(2)]
+    height = sum(count * _LINE + _PADDING for count in [*lines, *head_lines]) + 8
+    stripes = [("rgba(0,0,0,0)", "var(--ls-wash)")[row % 2] for row in range(len(grid.rows))]
     trace: dict[str, Any] = {
         "type": "table",
-        "columnwidth": widths,
+        "columnwidth": [column.width for column in columns],
         "header": {
-            "values": head_columns,
-            "align": aligned,
-            "height": head_height,
+            "values": [column.head for column in columns],
+            "align": "left",
+            "height": _LINE + _PADDING,
             "fill": {"color": "rgba(0,0,0,0)"},
-            "line": {"color": "var(--ls-line)", "width": 1},
+            "line": {"width": 0},
             "font": {"color": "var(--ls-muted)", "size": 13},
         },
         "cells": {
-            "values": columns,
-            "align": aligned,
-            "height": row_height,
-            "fill": {"color": "rgba(0,0,0,0)"},
-            "line": {"color": "var(--ls-line)", "width": 1},
-            "font": {"color": "var(--ls-ink)", "size": 13},
+            "values": [column.cells for column in columns],
+            "align": "left",
+            "height": _LINE + _PADDING,
+            "fill": {"color": [stripes]},
+            "line": {"width": 0},
+            "font": {
+                "color": [column.colours or "var(--ls-ink)" for column in columns],
+                "size": [17 if column.colours else 13 for column in columns],
+            },
         },
     }
-    layout = base_layout(height, margin={"l": 1, "r": 1, "t": 1, "b": 1})
+    layout = base_layout(height, margin={"l": 0, "r": 0, "t": 0, "b": 0})
     spec = {"data": [trace], "layout": layout, "config": config(name, static=True)}
-    min_width = round(sum(widths) * _CHARACTER)
+    min_width = round(sum(column.width for column in columns) * _CHARACTER)
     return Figure(name, spec, f"Table: {caption(grid)}. The same table follows as text.", height, min_width)
 
 
-def _head(text: str) -> str:
-    return f"<b>{plotly_text(text)}</b>"
+@dataclass(frozen=True)
+class _Column:
+    """One column: two rows of head, its cells, and its width in characters."""
+
+    head: list[str]
+    cells: list[str]
+    width: float
+    colours: list[str] | None = None
+
+
+def _dots(grid: Grid, styles: Styles) -> _Column:
+    servers = [key[grid.row_dimensions.index("server")] for key in grid.rows]
+    return _Column(
+        ["", ""], ["●"] * len(servers), 3, [styles.get(str(server), DEFAULT).colour for server in servers]
+    )
+
+
+def _names(grid: Grid, position: int) -> _Column:
+    dimension = grid.row_dimensions[position]
+    labels = [grid.view.label(dimension, key[position]) for key in grid.rows]
+    width = min(_WRAP, max(map(text_width, [dimension, *labels]))) + 3
+    head = ["", f"<b>{_solid(dimension.capitalize())}</b>"]
+    return _Column(head, ["<br>".join(plotly_lines(label, _WRAP)) for label in labels], width)
+
+
+def _figures(grid: Grid, across: str | int | None, metric: str) -> _Column:
+    parts = [cell(grid.cells.get((key, across, metric))) for key in grid.rows]
+    label, title = grid.column_label(across), heading(metric)
+    widths = [len(item.value) + len(item.tier) + 2 for item in parts]
+    widths += [len(text) for item in parts for text in (item.spread, item.short)]
+    width = max([min(_WRAP, text_width(label)), len(title), *widths])
+    head = ["<br>".join(plotly_lines(label, width)), f"<b>{_solid(title)}</b>"]
+    return _Column(head, [_plotly_cell(item) for item in parts], width + 3)
 
 
 def _plotly_cell(parts: Cell) -> str:
-    small = [parts.spread, *_wrapped(parts.remarks)]
-    tier = f'{_NBSP} <span style="font-size:11px">{parts.tier}</span>' if parts.tier else ""
-    below = "".join(
-        f'<br><span style="font-size:11px;color:var(--ls-muted)">{_solid(line)}</span>' for line in small
-    )
-    return f"<b>{_solid(parts.value)}</b>{tier.replace(' ', _NBSP, 0)}{below}"
+    tier = f"{_NBSP}{_NBSP}{_solid(parts.tier)}" if parts.tier else ""
+    short = f"<br>{_solid(parts.short)}" if parts.short else ""
+    return f"<b>{_solid(parts.value)}</b>{tier}<br>{_solid(parts.spread)}{short}"
 
 
 def _solid(text: str) -> str:
     """Text that Plotly will not break into lines by itself."""
     return plotly_text(text).replace(" ", _NBSP)
-
-
-def _wrapped(remarks: list[str]) -> list[str]:
-    """Remarks in lines of at most `_WRAP` characters, where words allow."""
-    lines: list[str] = []
-    for remark in remarks:
-        line = ""
-        for word in remark.split():
-            if line and len(line) + 1 + len(word) > _WRAP:
-                lines.append(line)
-                line = word
-            else:
-                line = f"{line} {word}".strip()
-        lines.append(line)
-    return lines
-
-
-def _width(text: str) -> int:
-    """Columns that a text takes: wide (East Asian) characters take two."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
