@@ -147,7 +147,9 @@ def python(version: tuple[int, ...], build: Mapping[str, str]) -> Finding:
     value = f"{build['implementation']} {number}, GIL {build['gil']}, {build['optimisation']}"
     if version < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
-        return Finding("Python", "fail", value, f"Use Python {wanted} or later: uv run --python {wanted} …")
+        return Finding(
+            "Python", "fail", value, f"Use Python {wanted} or later, as with uv run --python {wanted}."
+        )
     if build["debug"] == "yes" or build["optimisation"] in ("-O0", "-Og"):
         remedy = "Use an optimised build: this one is for debugging and many times slower."
         return Finding("Python", "warn", value, remedy)
@@ -223,8 +225,13 @@ def open_files(soft: int, hard: int) -> Finding:
     value = "no limit" if soft == unlimited else f"{soft} a process"
     if soft == unlimited or soft >= FILES_COMFORTABLE:
         return Finding("Open files", "ok", value)
-    most = FILES_COMFORTABLE * 4 if hard == unlimited else min(hard, FILES_COMFORTABLE * 4)
-    remedy = f"Raise the limit: ulimit -n {most}."
+    wanted = FILES_COMFORTABLE * 4
+    if hard != unlimited and hard < FILES_COMFORTABLE:
+        remedy = (
+            f"Raise the hard limit of this shell, as root: prlimit --pid SHELL --nofile={wanted}:{wanted}."
+        )
+    else:
+        remedy = f"Raise the limit: ulimit -n {wanted if hard == unlimited else min(hard, wanted)}."
     return Finding("Open files", "fail" if soft < FILES_NEEDED else "warn", value, remedy)
 
 

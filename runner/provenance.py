@@ -42,10 +42,9 @@ def public_remote(url: str) -> str | None:
         parts = urlsplit(url)
         if parts.scheme == "file" or not parts.hostname:
             return None
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit(
-            (parts.scheme, f"git@{host}" if parts.scheme == "ssh" else host, parts.path, "", "")
-        )
+        user, _, host = parts.netloc.rpartition("@")
+        place = f"git@{host}" if user and parts.scheme == "ssh" else host
+        return urlunsplit((parts.scheme, place, parts.path, "", ""))
     # The form of scp, user@host:path, in which a user other than git is a person.
     found = re.fullmatch(r"(?:[^@/:]+@)?([\w.-]+):(?!//)(.+)", url)
     return f"git@{found.group(1)}:{found.group(2)}" if found else None
@@ -98,14 +97,14 @@ def read_lock(text: str, name: str) -> dict[str, str]:
             raise ArtifactError(
                 f"{name}, line {number}: not a requirement: {error}", "Write it with locks/compile."
             ) from None
-        exact = [part.version for part in requirement.specifier if part.operator == "=="]
-        if len(exact) != 1 or len(requirement.specifier) != 1:
+        exact = re.fullmatch(r"==([^*,]+)", str(requirement.specifier))
+        if exact is None:
             raise ArtifactError(
                 f"{name}, line {number}: {requirement.name} is not pinned to one version",
                 "Write it with locks/compile.",
             )
         if requirement.marker is None or requirement.marker.evaluate():
-            pins[normalised(requirement.name)] = exact[0]
+            pins[normalised(requirement.name)] = exact.group(1)
     return pins
 
 
