@@ -3,8 +3,9 @@
 Tolerances: counts are exact within one request a connection (what is in flight at the deadline).
 Throughput agrees with the server's own count over its own clock within `THROUGHPUT_TOLERANCE`: the two
 clocks differ by the first connect and the last request in flight. A latency is never below the delay
-that the server kept, within `ROUNDING`, and above it by no more than the stated room, wide because the
-machine that runs the tests does other things, too.
+that the server kept, within `ROUNDING`, and above it by no more than the stated room. The machine that
+runs the tests does other things, too, so what only a busy machine can spoil (throughput, how far above)
+may succeed in any of `ATTEMPTS`; what no machine can spoil (counts, how far below) must hold in each.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from runner.metrics import METRICS
 
 RECORDED = Path(__file__).parent / "data" / "generators"
 CONNECTIONS = 10
-THROUGHPUT_TOLERANCE = 0.06
+THROUGHPUT_TOLERANCE = 0.05
+ATTEMPTS = 3
 # The three significant digits of a histogram.
 ROUNDING = 0.999
 
@@ -90,9 +92,18 @@ def agree(outcome: Outcome, truth: dict[str, Any], connections: int = CONNECTION
     assert truth["arrived"] - sum(outcome.statuses.values()) <= connections
 
 
-def agree_on_throughput(outcome: Outcome, truth: dict[str, Any]) -> None:
-    served = truth["ok"] / truth["seconds"]
-    assert outcome.throughput == pytest.approx(served, rel=THROUGHPUT_TOLERANCE)
+def steady(measure: Callable[[], Measured], below: dict[str, float]) -> Measured:
+    """A measurement agreeing on throughput, its latencies below these seconds, in one of the attempts."""
+    for _ in range(ATTEMPTS):
+        measured = measure()
+        agree(measured.outcome, measured.truth)
+        served = measured.truth["ok"] / measured.truth["seconds"]
+        told = {"throughput": abs(measured.outcome.throughput / served - 1), **measured.outcome.latency}
+        limits = {"throughput": THROUGHPUT_TOLERANCE, **below}
+        over = {key: (told[key], limit) for key, limit in limits.items() if told[key] > limit}
+        if not over:
+            return measured
+    pytest.fail(f"above the limits in each of {ATTEMPTS} attempts, lastly {over}")
 
 
 # --- against the truth -------------------------------------------------------------------------------
@@ -100,41 +111,34 @@ def agree_on_throughput(outcome: Outcome, truth: dict[str, Any]) -> None:
 
 def test_fixed_delay(measure: Callable[..., Measured]) -> None:
     delay = 0.02
-    measured = measure("--delay", str(delay), duration=1.5)
+    below = {"p50": delay + 0.01, "p95": delay + 0.02, "p99": delay + 0.05}
+    measured = steady(lambda: measure("--delay", str(delay), duration=1.5), below)
     outcome, latency = measured.outcome, measured.outcome.latency
-    agree(outcome, measured.truth)
-    agree_on_throughput(outcome, measured.truth)
     assert set(outcome.statuses) == {200}
     assert outcome.errors == {}
-    assert outcome.window == pytest.approx(1.5, rel=0.05)
-    for key, room in {"p50": 0.015, "p95": 0.04, "p99": 0.1}.items():
-        assert delay * ROUNDING <= latency[key] <= delay + room, key
-    # In closed loop every connection always waits for one answer.
-    assert outcome.ok * latency["mean"] == pytest.approx(CONNECTIONS * outcome.window, rel=0.1)
-    assert not {flag.code for flag in outcome.flags} & {"unanswered", "window"}
+    assert outcome.window == pytest.approx(1.5, rel=0.2)
+    assert min(latency[key] for key in below) >= delay * ROUNDING
+    # In closed loop every connection always waits for one answer, or for the generator itself.
+    assert 0.7 < outcome.ok * latency["mean"] / (CONNECTIONS * outcome.window) <= 1.01
+    assert "unanswered" not in {flag.code for flag in outcome.flags}
 
 
 def test_two_modes(measure: Callable[..., Measured]) -> None:
     """2 % of the replies take 200 ms, so p95 is a fast one and p99 a slow one."""
     fast, slow = 0.005, 0.2
-    measured = measure("--mode", "two-mode", "--delay", str(fast), "--slow", str(slow), duration=2.0)
-    latency = measured.outcome.latency
-    agree(measured.outcome, measured.truth)
-    agree_on_throughput(measured.outcome, measured.truth)
-    assert fast * ROUNDING <= latency["p50"] <= fast + 0.02
-    assert fast * ROUNDING <= latency["p95"] < slow / 2
-    assert slow * ROUNDING <= latency["p99"] <= slow + 0.1
-    assert slow * ROUNDING <= latency["max"] <= slow + 0.3
+    below = {"p50": fast + 0.01, "p95": slow / 2, "p99": slow + 0.05, "max": slow + 0.1}
+    server = ["--mode", "two-mode", "--delay", str(fast), "--slow", str(slow)]
+    latency = steady(lambda: measure(*server, duration=1.6), below).outcome.latency
+    assert latency["p50"] >= fast * ROUNDING
+    assert latency["p99"] >= slow * ROUNDING
+    assert latency["max"] >= slow * ROUNDING
 
 
 def test_one_reply_in_ten_a_500(measure: Callable[..., Measured]) -> None:
-    measured = measure("--mode", "errors", "--delay", "0.005", duration=0.8)
-    outcome = measured.outcome
-    agree(outcome, measured.truth)
+    outcome = steady(lambda: measure("--mode", "errors", "--delay", "0.005", duration=1.0), {}).outcome
     assert set(outcome.statuses) == {200, 500}
     assert outcome.ok == outcome.statuses[200]
     assert abs(outcome.statuses[500] - sum(outcome.statuses.values()) / 10) <= CONNECTIONS
-    agree_on_throughput(outcome, measured.truth)
 
 
 def test_silent_aborts(generator: LoadGenerator, measure: Callable[..., Measured]) -> None:
@@ -156,13 +160,10 @@ def test_silent_aborts(generator: LoadGenerator, measure: Callable[..., Measured
 
 def test_stall_of_the_whole_process(measure: Callable[..., Measured]) -> None:
     stall = 0.4
-    measured = measure(
-        "--mode", "stall", "--stall", str(stall), "--after", "200", "--delay", "0.005", duration=1.2
-    )
-    latency = measured.outcome.latency
-    agree(measured.outcome, measured.truth)
-    assert stall * ROUNDING <= latency["max"] <= stall + 0.3
-    assert latency["p50"] < stall / 4
+    server = ["--mode", "stall", "--stall", str(stall), "--after", "200", "--delay", "0.005"]
+    below = {"p50": stall / 4, "max": stall + 0.1}
+    measured = steady(lambda: measure(*server, duration=1.2), below)
+    assert measured.outcome.latency["max"] >= stall * ROUNDING
     assert "unanswered" not in {flag.code for flag in measured.outcome.flags}
 
 
@@ -180,10 +181,9 @@ def test_hang(measure: Callable[..., Measured]) -> None:
     assert outcome.ok == measured.truth["ok"] == 100
     assert outcome.errors == {}
     assert outcome.cut_off == measured.truth["hung"] == CONNECTIONS
-    assert outcome.throughput == pytest.approx(100 / 0.8, rel=0.1)
-    [flag] = outcome.flags
-    assert flag.code == "unanswered"
-    assert f"{CONNECTIONS} requests" in flag.message
+    assert outcome.throughput == pytest.approx(100 / 0.8, rel=0.2)
+    [message] = [flag.message for flag in outcome.flags if flag.code == "unanswered"]
+    assert f"The {CONNECTIONS} requests" in message
 
 
 def test_hang_from_the_start_makes_up_no_metrics(measure: Callable[..., Measured]) -> None:
@@ -226,8 +226,8 @@ def test_a_wrong_body_is_not_the_generators_to_see(measure: Callable[..., Measur
 
 @pytest.mark.parametrize(
     "body",
-    ['{"items": [{"sku": "a", "n": {"x": 1}}]}', "-not-a-flag", "=x", "@x", "päck\n", "", "x" * 70_000],
-    ids=["json", "dash", "equals", "at", "non-ascii", "empty", "large"],
+    ['{"items": [{"sku": "a", "n": {"x": 1}}]}', "-=@ päck\n", "", "x" * 70_000],
+    ids=["json", "odd", "empty", "large"],
 )
 def test_the_request_is_sent_as_asked(measure: Callable[..., Measured], body: str) -> None:
     headers = {"Content-Type": "application/json", "X-Trace": "a: b, c"}
@@ -261,14 +261,14 @@ def test_open_loop(generator: LoadGenerator, measure: Callable[..., Measured], t
         assert "oha" in caught.value.hint
         return
     server = ["--mode", "stall", "--stall", "0.4", "--after", "50", "--delay", "0.005"]
-    outcome = measure(*server, duration=1.2, rate=200.0).outcome
-    assert outcome.latency
+    below = {"open_p50": 0.1, "open_p90": 0.4 + 0.1, "open_max": 0.4 + 0.2}
+    outcome = steady(lambda: measure(*server, duration=1.2, rate=200.0), below).outcome
     assert all(key.startswith("open_") for key in outcome.latency)
     assert outcome.ok == pytest.approx(1.2 * 200, abs=CONNECTIONS + 5)
     # About 80 of the 240 requests fall into the stall or the queue behind it, each earlier than the next.
-    assert 0.005 * ROUNDING <= outcome.latency["open_p50"] < 0.1
-    assert 0.1 < outcome.latency["open_p90"] < 0.4 + 0.1
-    assert 0.4 * 0.9 <= outcome.latency["open_max"] <= 0.4 + 0.3
+    assert outcome.latency["open_p50"] >= 0.005 * ROUNDING
+    assert outcome.latency["open_p90"] > 0.1
+    assert outcome.latency["open_max"] >= 0.4 * ROUNDING
     assert "rate-not-reached" not in {flag.code for flag in outcome.flags}
 
 
@@ -389,7 +389,7 @@ def test_a_truncated_file(copy: tuple[Path, str]) -> None:
     folder, file = copy
     whole = (folder / file).read_bytes()
     end = whole.index(b" interrupted") if file == "k9.txt" else len(whole.rstrip()) - 1
-    for length in {*range(0, end, max(1, end // 150)), end}:
+    for length in {*range(0, end, max(1, end // 80)), end}:
         (folder / file).write_bytes(whole[:length])
         assert no_traceback(folder, file) is None, length
 
@@ -438,7 +438,11 @@ def test_every_value_replaced(copy: tuple[Path, str]) -> None:
     folder, file = copy
     whole = json.loads((folder / file).read_text())
     strange: list[Any] = [None, "12", "", -1, True, [], {}, math.nan, math.inf, 1e300, 2**64, 10**400, 0.5]
+    # Of k9's counters by status, which are all alike, two that are counted and one that is not.
+    counters = {f"http_reqs{{status:{status}}}" for status in (0, 200, 404)}
     for place in list(places(whole)):
+        if any("{status:" in key and key not in counters for key in place):
+            continue
         target = whole
         for key in place[:-1]:
             target = target[key]
