@@ -12,7 +12,7 @@ from hooks.context import PageContext
 from hooks.downloads import downloads_block
 from hooks.environment import environment_block
 from hooks.findings import findings_block
-from hooks.listing import NO_RUN, runs_block, summary_block
+from hooks.listing import NO_RUN, newest_local, runs_block, summary_block
 from hooks.markup import escape
 from hooks.methodology import Section, sections
 from hooks.placeholders import Placeholders
@@ -27,7 +27,7 @@ class Calls:
         self.places = Placeholders()
         self._told = False
 
-    def functions(self) -> dict[str, Callable[..., str]]:
+    def functions(self) -> dict[str, Callable[..., object]]:
         """What a page may call."""
         return {
             "table": self._table,
@@ -43,6 +43,8 @@ class Calls:
             "downloads": self._downloads,
             "published": self._published,
             "runs": self._runs,
+            "newest_local": self._newest_local,
+            "pinned": self._pinned,
         }
 
     def _table(
@@ -131,6 +133,14 @@ class Calls:
     def _runs(self, newest: int | None = None) -> str:
         """All runs that have a page."""
         return self.places.block(runs_block(self.page, newest=newest))
+
+    def _newest_local(self) -> str:
+        """The newest run that is not published, where this build shows such runs."""
+        return self.places.block(newest_local(self.page))
+
+    def _pinned(self, pin: str) -> bool:
+        """Whether that run is there, for what a page says only then; a wrong name is an error."""
+        return self._entry(pin) is not None
 
     def sections(self, parts: Sequence[Section], level: int) -> str:
         """Sections as Markdown: their headings, so that the table of contents has them, and placeholders."""

@@ -111,6 +111,8 @@ def _top_tier(view: View, *, metric: str = "rps", servers: Sequence[str] | None 
     apart = view.varying(rows, ["server"])
     if apart:
         raise AnalysisError(f"tiers hold within one group, and {', '.join(apart)} varies", "Choose one.")
+    if len({row["series"] for row in rows}) > 1:
+        raise AnalysisError("tiers hold within one series, and these cases are of several")
     first = first_tier(rows)
     if not first:
         reasons = sorted({row["untiered"] for row in rows if row["untiered"]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.markup import escape, join_names
+from hooks.markup import escape, join_names, sentence
 from runner.model import Layout, Run
 
 
@@ -35,16 +35,12 @@ def layout_words(layout: Layout) -> str:
     parts = [
         f"{role} on CPU{'s' if len(cpus) != 1 else ''} {_list(cpus)}" for role, cpus in layout.roles.items()
     ]
-    words = f"{_sentence(join_names(parts))}." if parts else "No CPU layout was recorded."
+    words = sentence(join_names(parts)) if parts else "No CPU layout was recorded."
     if layout.shared:
         words += f" Shared with another role: {join_names(layout.shared)}."
     if layout.note:
-        words += f" {_sentence(layout.note).rstrip('.')}."
+        words += f" {sentence(layout.note)}"
     return words
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _list(cpus: list[int]) -> str:

@@ -12,12 +12,12 @@ from hooks.cells import figure, spread
 from hooks.charts import band_of
 from hooks.claims import possible_rivals
 from hooks.environment import attempt_words
-from hooks.grid import describe_fixed
+from hooks.grid import describe_fixed, fixed_of, group_of
 from hooks.markup import escape, join_names
 from hooks.view import Row, View
 from runner.metrics import METRICS
 
-Group = tuple[tuple[str, str | int], ...]
+Group = tuple[str, tuple[tuple[str, str | int], ...]]
 
 
 def findings_block(view: View, metrics: Sequence[str] = ("rps", "p99")) -> str:
@@ -25,22 +25,20 @@ def findings_block(view: View, metrics: Sequence[str] = ("rps", "p99")) -> str:
     items = []
     for metric in metrics:
         if metric in view.metrics:
-            items += [_group(view, dict(key), rows) for key, rows in groups(view, metric).items()]
+            items += [_group(view, shared, rows) for shared, rows in groups(view, metric)]
     items += _caveats(view)
     return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
 
 
-def groups(view: View, metric: str) -> dict[Group, list[Row]]:
-    """The rows of one metric by everything but the server, best median first."""
+def groups(view: View, metric: str) -> list[tuple[dict[str, str | int], list[Row]]]:
+    """The rows of one metric by everything but the server, best median first, and what they share."""
     found: dict[Group, list[Row]] = {}
     for row in view.by_metric.get(metric, []):
-        dimensions = view.cases[row["case"]].dimensions
-        key = tuple((name, value) for name, value in dimensions.items() if name != "server")
-        found.setdefault(key, []).append(row)
+        found.setdefault(group_of(view, row, ["server"]), []).append(row)
     sign = -1 if METRICS[metric].better == "higher" else 1
     for rows in found.values():
         rows.sort(key=lambda row: (not row["n"], sign * row["median"] if row["n"] else 0.0))
-    return found
+    return [(fixed_of(key, found), rows) for key, rows in found.items()]
 
 
 def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
@@ -109,7 +107,7 @@ def _caveats(view: View) -> list[str]:
     """Noise, floors, rejected and failed samples."""
     items, spans = [], []
     for metric in ("rps", "p99"):
-        bands = [band for rows in groups(view, metric).values() if (band := band_of(rows)) is not None]
+        bands = [band for _, rows in groups(view, metric) if (band := band_of(rows)) is not None]
         if bands:
             low, high = f"{min(bands):.1%}", f"{max(bands):.1%}"
             label = METRICS[metric].label
@@ -138,7 +136,11 @@ def _caveats(view: View) -> list[str]:
 
 def _where(view: View, key: dict[str, str | int]) -> str:
     workload = key.get("workload")
-    rest = {name: v for name, v in key.items() if name != "workload" and len(view.dimensions[name]) > 1}
+    rest = {
+        name: v
+        for name, v in key.items()
+        if name != "workload" and (name not in view.dimensions or len(view.dimensions[name]) > 1)
+    }
     words = [view.label_html("workload", workload)] if workload is not None else []
     if rest:
         words.append(escape(describe_fixed(view, rest)))

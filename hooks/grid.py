@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,16 +60,32 @@ def grids(
             raise AnalysisError(f"run {view.id} has no dimension {name!r}", near(name, view.dimensions))
     if not rows or not metrics:
         raise AnalysisError("a table needs rows and metrics")
-    split: dict[tuple[tuple[str, str | int], ...], list[Row]] = {}
+    split: dict[tuple[str, tuple[tuple[str, str | int], ...]], list[Row]] = {}
     for metric in metrics:
         for row in view.select(metric, where):
-            rest = tuple(
-                (name, value)
-                for name, value in view.cases[row["case"]].dimensions.items()
-                if name not in axes
-            )
-            split.setdefault(rest, []).append(row)
-    return [_grid(view, list(rows), columns, list(metrics), dict(rest), part) for rest, part in split.items()]
+            split.setdefault(group_of(view, row, axes), []).append(row)
+    return [
+        _grid(view, list(rows), columns, list(metrics), fixed_of(key, split), part)
+        for key, part in split.items()
+    ]
+
+
+def group_of(
+    view: View, row: Row, apart_from: Collection[str]
+) -> tuple[str, tuple[tuple[str, str | int], ...]]:
+    """The group a row belongs to, within which tiers hold: its series, and its other dimensions."""
+    dimensions = view.cases[row["case"]].dimensions
+    return row["series"], tuple((name, value) for name, value in dimensions.items() if name not in apart_from)
+
+
+def fixed_of(
+    key: tuple[str, tuple[tuple[str, str | int], ...]],
+    among: Collection[tuple[str, tuple[tuple[str, str | int], ...]]],
+) -> dict[str, str | int]:
+    """What a group's rows share; its series is told where nothing else tells it from another group."""
+    series, fixed = key
+    twins = sum(other == fixed for _, other in among)
+    return {**dict(fixed), **({"series": series} if twins > 1 else {})}
 
 
 def _grid(

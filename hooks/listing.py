@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.catalogue import Catalogue, Entry
 from hooks.context import PageContext
 from hooks.environment import summary_line
-from hooks.markup import escape, row, table
+from hooks.markup import escape, row, sentence, table
 from runner.model import Run
 
 NEWEST = 10
@@ -17,12 +17,20 @@ NO_RUN = (
 )
 
 
+def newest_local(page: PageContext) -> str:
+    """A box with the newest local run, for whoever has just captured it; nothing where there is none."""
+    local = page.catalogue.local
+    if not local:
+        return ""
+    return f'<p class="ls-title">Your newest local run</p>{summary_block(page, local[0])}'
+
+
 def runs_block(page: PageContext, *, newest: int | None = NEWEST) -> str:
     """The published runs, then the ``newest`` local ones (None is all of them)."""
     catalogue = page.catalogue
     parts = []
     if catalogue.empty:
-        parts.append(NO_RUN)
+        parts.append("<p>No run is published yet.</p>")
     else:
         heads = ["Run", "Pin", "Captured", "What, on what", "Samples"]
         rows = [_row(page, entry, ", ".join(entry.pins)) for entry in catalogue.published()]
@@ -52,7 +60,7 @@ def banner(entry: Entry) -> str:
     run = entry.view.run
     words = []
     if entry.local:
-        words.append("Local, not published: this run is not pinned, and nobody else sees it.")
+        words.append("Local, not published: no pin names this run, so a published site does not have it.")
     if run.state == "running":
         taken, wanted = len(entry.view.stored.samples), len(run.cases) * run.parameters.repeats
         words.append(f"In progress: {taken} of {wanted} samples taken so far.")
@@ -65,7 +73,7 @@ def banner(entry: Entry) -> str:
     words += [note.message for note in run.warnings]
     if not words:
         return ""
-    items = "".join(f'<div role="listitem">{escape(word)}</div>' for word in words)
+    items = "".join(f'<div role="listitem">{escape(sentence(word))}</div>' for word in words)
     return f'<div class="ls-banner" role="list" aria-label="About this run">{items}</div>'
 
 
@@ -75,7 +83,7 @@ def summary_block(page: PageContext, entry: Entry) -> str:
     return (
         '<div class="ls-summary"><p class="ls-summary-title">'
         f"{page.link(entry.url, f'<bdi>{escape(view.run.title)}</bdi>')}</p>"
-        f"<p>{escape(summary_line(view))}. Captured {view.run.created:%Y-%m-%d}"
+        f"<p>{escape(summary_line(view))}. Captured {view.run.created:%Y-%m-%d %H:%M} UTC"
         f"{f' · {escape(entry.note)}' if entry.note else ''}</p>{banner(entry)}</div>"
     )
 

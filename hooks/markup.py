@@ -61,6 +61,12 @@ def join_names(names: Iterable[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def sentence(text: str) -> str:
+    """The text with a capital at its beginning and a full stop at its end."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def scroll(table: str, label: str) -> str:
     """A table in a box that scrolls sideways on a narrow screen, reachable by keyboard."""
     return f'<div class="ls-scroll" role="region" tabindex="0" aria-label="{escape(label)}">{table}</div>'

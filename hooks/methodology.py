@@ -11,10 +11,12 @@ from hooks.cells import figure
 from hooks.drawing import cpu_drawing
 from hooks.environment import attempt_words, software_block
 from hooks.facts import facts_table, rows_of, seconds
-from hooks.markup import details, escape, row, table
+from hooks.markup import details, escape, row, sentence, table
 from hooks.tables import heading
 from hooks.view import View
 from runner.model import Note, Sample
+
+_FEW = 12
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def _rejected(view: View) -> str:
     if outs:
         heads = ["Case", "Round", "Attempt", "Became", "Why"]
         rows = (_attempt(view, sample) for sample in outs)
-        parts.append(table("Attempts that do not count", heads, rows, "ls-facts"))
+        listing = table("Attempts that do not count", heads, rows, "ls-facts")
+        parts.append(listing if len(outs) <= _FEW else details(f"All {len(outs):,} of them", listing))
     flags: dict[str, tuple[int, Note]] = {}
     for sample in view.stored.samples:
         for note in sample.flags:
@@ -215,12 +218,7 @@ def _limits(view: View) -> str:
             "and never timed (coordinated omission). Latencies are those at full load, not at a given rate."
         )
     items.append("Loopback: no network, no TLS, one machine for both ends.")
-    return f"<ul>{''.join(f'<li>{escape(_sentence(item))}</li>' for item in items)}</ul>"
-
-
-def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return f"<ul>{''.join(f'<li>{escape(sentence(item))}</li>' for item in items)}</ul>"
 
 
 def _suite(view: View) -> str:

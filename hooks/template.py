@@ -20,7 +20,7 @@ class PageError(LapsheetError):
 
 
 def resolve(
-    markdown: str, functions: Mapping[str, Callable[..., str]], source: str, first_line: int = 1
+    markdown: str, functions: Mapping[str, Callable[..., object]], source: str, first_line: int = 1
 ) -> str:
     """The Markdown with its calls replaced by what they return.
 
