@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from runner import machine, provenance
-from runner.apps import counter
+from runner.apps import counter, identity
 from runner.attempt import Bench, Pending, port_is_free
 from runner.errors import ArtifactError, MachineError
 from runner.generators.base import Load
@@ -29,7 +29,6 @@ from runner.suite import round_order
 from runner.writer import RunWriter, snapshot
 
 MAX_ATTEMPTS = 3
-COUNTER_NEGLIGIBLE_S = 1e-6
 
 
 class Progress(Protocol):
@@ -93,7 +92,7 @@ def begin(
         comparable=_comparable(
             plan, fingerprint, packed[1] if packed else None, lock.sha256 if lock else None
         ),
-        facts={"counter_cost_s": counter.cost()},
+        facts={"counter_cost_s": identity.cost(counter.Counter())},
         warnings=_warnings(plan, fingerprint, lock, packed is not None),
     )
     writer = RunWriter(artifacts / identifier, run)

@@ -34,6 +34,7 @@ class Options:
     seed: int | None = None
     rate: float | None = None
     twin: bool | None = None
+    foreign_limit: float | None = None
     generator: str | None = None
     cpus: list[str] = field(default_factory=list)
 
@@ -80,7 +81,7 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         seed=_or(options.seed, defaults.seed),
         rate=options.rate,
         twin=full if options.twin is None else options.twin,
-        foreign_limit=defaults.foreign_limit,
+        foreign_limit=_or(options.foreign_limit, defaults.foreign_limit),
     )
     cases = suites.cases(suite, parameters)
     if not cases:
