@@ -51,10 +51,14 @@ def on_startup(*, command: str, **_: Any) -> None:
     _serving = command == "serve"
 
 
-def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Read the runs, and add a page for each."""
+def on_pre_build(*, config: MkDocsConfig) -> None:
+    """Read the runs, before MkDocs empties the site: what is broken leaves the last good one in place."""
     global _build
     _build = Build(_told(lambda: _read(config)))
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add a page for each run."""
     for entry in _build.catalogue.entries():
         source = pages.SOURCE.format(entry.view.id)
         _build.run_pages[source] = entry
