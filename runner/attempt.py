@@ -360,6 +360,7 @@ class Bench:
             headers=workload.headers,
             body=workload.body,
             rate=self.plan.parameters.rate,
+            threads=len(self.plan.layout.roles["generator"]),
         )
         command: Command = self.plan.generator.command(load, folder)
         pending.commands[name] = command.argv

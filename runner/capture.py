@@ -240,7 +240,13 @@ def _series_labels(plan: Plan) -> dict[str, str]:
 
 def _flags(plan: Plan) -> list[str]:
     parameters = plan.parameters
-    load = Load("", parameters.connections, parameters.duration, rate=parameters.rate)
+    load = Load(
+        "",
+        parameters.connections,
+        parameters.duration,
+        rate=parameters.rate,
+        threads=len(plan.layout.roles["generator"]),
+    )
     return plan.generator.flags(load)
 
 

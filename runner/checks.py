@@ -169,7 +169,7 @@ def judge_outcome(findings: Findings, outcome: Outcome, workload: Workload) -> N
         )
     if not outcome.ok:
         findings.fail("throughput", "no request got a 2xx answer", "collapse")
-    slowest, median = outcome.latency.get("max"), outcome.latency.get("p50")
+    slowest, median = (outcome.latency.get(key, outcome.latency.get(f"open_{key}")) for key in ("max", "p50"))
     if slowest is not None and median is not None and slowest > max(STALL_S, STALL_TIMES_MEDIAN * median):
         findings.flag("stall", f"the slowest answer took {slowest:.3f} s where the median was {median:.4f} s")
     findings.flags += outcome.flags

@@ -71,6 +71,12 @@ TwinLane = Annotated[
         "workloads are selected.",
     ),
 ]
+ForeignLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0.01, max=1, help="Share of the server's CPUs that others may take before a sample is rejected."
+    ),
+]
 Output = Annotated[Path, typer.Option("--output", "--artifacts", help="The folder that holds the runs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ARTIFACTS = Path("artifacts")
@@ -152,6 +158,7 @@ def plan_command(
     generator: GeneratorName = None,
     cpus: Cpus = None,
     twin: TwinLane = None,
+    foreign_limit: ForeignLimit = None,
     json_: AsJson = False,
 ) -> None:
     """Show what `run` would do: cases, CPU layout, generator, time. Starts nothing."""
@@ -159,7 +166,7 @@ def plan_command(
         suite.load(suite_name),
         Options(
             server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
-            twin, generator, cpus or [],
+            twin, foreign_limit, generator, cpus or [],
         ),
     )  # fmt: skip
     if json_:
@@ -183,6 +190,7 @@ def run(
     generator: GeneratorName = None,
     cpus: Cpus = None,
     twin: TwinLane = None,
+    foreign_limit: ForeignLimit = None,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="A fixed port, instead of a free one a sample.")
     ] = None,
@@ -205,7 +213,7 @@ def run(
     """
     options = Options(
         server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
-        twin, generator, cpus or [],
+        twin, foreign_limit, generator, cpus or [],
     )  # fmt: skip
     final = _capture(suite.load(suite_name), options, output, run_id, resume, port)
     _finish(final, output)
@@ -279,9 +287,12 @@ def quickstart_command(
     """
     final = _capture(suite.load("rest"), quickstart.options(server or []), output, None, False, None)
     site = quickstart.build(Path.cwd(), output)
-    _err.print(f"site built in {site}; open {site / 'index.html'}", markup=False, soft_wrap=True)
+    page = f"runs/{final.id}/"
+    _err.print(
+        f"site built; the page of this run: {site / page / 'index.html'}", markup=False, soft_wrap=True
+    )
     if serve:
-        quickstart.serve(site, port, _err)
+        quickstart.serve(site, port, page, _err)
     _exit_status(output / final.id)
 
 
@@ -340,6 +351,7 @@ def _unfinished(
         seed=asked.seed,
         rate=asked.rate,
         twin=asked.twin,
+        foreign_limit=asked.foreign_limit,
         generator=stored.generator.name,
         cpus=[
             f"{role}={','.join(map(str, cpus))}"

@@ -1,13 +1,13 @@
 """The errors a person is meant to read.
 
-    LapsheetError            anything that ends a command with a clear message
-    ├── SuiteError           a suite file is wrong (file, table, key)
-    ├── ArtifactError        a run folder is wrong (file, line, field)
-    ├── MachineError         this machine cannot do what was asked (CPUs, ports)
-    ├── GeneratorError       no load generator, or its output cannot be read
-    ├── ServerError          a server under test did not do what it must: a result
-    ├── RejectionError       the surroundings spoilt a sample: it is rejected and retried
-    └── AnalysisError        a comparison or a selection that the data does not allow
+LapsheetError            anything that ends a command with a clear message
+├── SuiteError           a suite file is wrong (file, table, key)
+├── ArtifactError        a run folder is wrong (file, line, field)
+├── MachineError         this machine cannot do what was asked (CPUs, ports)
+├── GeneratorError       no load generator, or its output cannot be read
+├── ServerError          a server under test did not do what it must: a result
+├── RejectionError       the surroundings spoilt a sample: it is rejected and retried
+└── AnalysisError        a comparison or a selection that the data does not allow
 """
 
 from __future__ import annotations

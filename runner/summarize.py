@@ -167,7 +167,7 @@ def _value(run: Run, row: dict[Any, Any], name: str) -> str:
 
 def _figure(row: dict[Any, Any] | None, kind: Metric, *, with_range: bool) -> str:
     if row is None or math.isnan(row["median"]):
-        return "failed" if row is not None and row["failed"] else "–"
+        return next((word for word in ("failed", "rejected") if row is not None and row[word]), "–")
     bound = ("≥ " if kind.better == "higher" else "≤ ") if row["floor"] else ""
     figure = f"{bound}{kind.show(row['median'])}"
     return f"{figure} [{kind.show(row['low'])}–{kind.show(row['high'])}]" if with_range else figure
@@ -188,7 +188,10 @@ def _notes(stored: StoredRun, frame: pd.DataFrame, metrics: list[str]) -> list[s
 
 
 def _attempts(stored: StoredRun, rows: Iterable[dict[Any, Any]]) -> list[str]:
-    """A line for every case with failed or rejected attempts: how many, and each reason in words."""
+    """A line for every case with failed or rejected attempts: how many, and each kind of reason in words.
+
+    Attempts of one kind differ in their figures only, so the first one's words stand for all of a code.
+    """
     by_case: dict[str, list[Sample]] = {}
     for sample in stored.samples:
         if sample.status != "accepted":
@@ -198,14 +201,16 @@ def _attempts(stored: StoredRun, rows: Iterable[dict[Any, Any]]) -> list[str]:
         for status in ("failed", "rejected"):
             those = [sample for sample in by_case.get(row["case"], []) if sample.status == status]
             if those:
-                reasons = dict.fromkeys(_sentence(note) for sample in those for note in sample.reasons)
-                why = "; ".join(reasons) or "no reason recorded"
-                lines.append(f"{status.capitalize()}: {_place(stored.run, row)}: {len(those)} × ({why})")
+                place = _place(stored.run, row)
+                lines.append(f"{status.capitalize()}: {place}: {len(those)} × ({_reasons(those)})")
     return lines
 
 
-def _sentence(note: Any) -> str:
-    return printable(f"{note.code}: {note.message}" if note.message else note.code)
+def _reasons(samples: Iterable[Sample]) -> str:
+    first: dict[str, str] = {}
+    for note in (note for sample in samples for note in sample.reasons):
+        first.setdefault(note.code, f"{note.code}: {note.message}" if note.message else note.code)
+    return printable("; ".join(first.values())) or "no reason recorded"
 
 
 def _place(run: Run, row: dict[Any, Any]) -> str:
@@ -216,7 +221,7 @@ def _place(run: Run, row: dict[Any, Any]) -> str:
         for name in others
         if not unknown(row[name])
     ]
-    return ", ".join([_configuration(run, row), *details])
+    return " · ".join([_configuration(run, row), *details])
 
 
 def _untiered(run: Run, rows: Iterable[dict[Any, Any]]) -> list[str]:
@@ -240,5 +245,5 @@ def _bands(run: Run, frame: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
             if not math.isnan(row["band"])
         ]
         bands = ", ".join(known) or "unknown (it takes two rounds in which both lanes were accepted)"
-        lines.append(f"Noise band, {_place(run, records[0])}: {bands}")
+        lines.append(f"Noise band: {_place(run, records[0])}: {bands}")
     return lines or ["Noise band: unknown (no A/A lane), so ranges alone decide the tiers."]

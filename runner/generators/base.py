@@ -16,7 +16,10 @@ from runner.model import Note
 
 @dataclass(frozen=True)
 class Load:
-    """What to send. ``duration`` in seconds; ``rate`` in requests/s (open loop) or None (closed loop)."""
+    """What to send. ``duration`` in seconds; ``rate`` in requests/s (open loop) or None (closed loop).
+
+    ``threads`` is how many the generator should use, or None for its own choice.
+    """
 
     url: str
     connections: int
@@ -25,6 +28,7 @@ class Load:
     headers: dict[str, str] = field(default_factory=dict)
     body: str | None = None
     rate: float | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ OUTPUT = "oha.json"
 BODY_FILE = "request-body"
 INSTALL = "Install it with `cargo install oha --locked`."
 OLDEST = (1, 10)
+TAKES_THREADS = (1, 16)
 
 # Seconds before an unanswered request is an error instead of a very long wait: beyond the deadline of a
 # usual sample, so that it never turns a slow answer, which is a result, into a failure.
@@ -62,6 +63,8 @@ class Oha:
         chosen = ["--no-tui", "--output-format", "json", "--http-version", "1.1", "--redirect", "0"]
         chosen += ["--disable-compression", "-c", str(load.connections), "-z", _duration(load.duration)]
         chosen += ["-t", f"{TIMEOUT}s"]
+        if load.threads is not None and _takes_threads():
+            chosen += ["--worker-threads", str(load.threads)]
         if load.rate is not None:
             chosen += ["-q", f"{load.rate:.10g}", "--latency-correction"]
         return chosen
@@ -125,6 +128,13 @@ def supported(version: str) -> bool:
     """Whether that version writes the JSON read here."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return match is not None and (int(match[1]), int(match[2])) >= OLDEST
+
+
+def _takes_threads() -> bool:
+    """Whether this oha can be told its threads; by itself it starts one a core, whatever its affinity."""
+    program = _program()
+    match = re.match(r"(\d+)\.(\d+)", (program and _version(program)) or "")
+    return match is not None and (int(match[1]), int(match[2])) >= TAKES_THREADS
 
 
 @functools.cache
