@@ -94,9 +94,20 @@ def test_failures_are_shown_with_count_and_reason_in_words() -> None:
     text = shown(stored([a, b], samples, repeats=3))
     assert table(text)[0][-2:] == ["1", ""]
     assert table(text)[1] == ["b", "get", "1", "failed", "–", "0/3", "", "3"]
-    assert "Failed: b, get, workers 1: 3 × (timeouts: told of timeouts; non-2xx: told of non-2xx)" in text
-    assert "Rejected: a, get, workers 1: 1 × (foreign-cpu: told of foreign-cpu)" in text
-    assert "No tier (no accepted sample): b, get, workers 1" in text
+    assert "Failed: b · get · workers 1: 3 × (timeouts: told of timeouts; non-2xx: told of non-2xx)" in text
+    assert "Rejected: a · get · workers 1: 1 × (foreign-cpu: told of foreign-cpu)" in text
+    assert "No tier (no accepted sample): b · get · workers 1" in text
+
+
+def test_reasons_of_one_kind_are_told_once_and_a_case_only_rejected_says_so() -> None:
+    a = case("a")
+    samples = [
+        sample(a, 1, 9.0, attempt=i, status="rejected", reasons=[{"code": "foreign", "message": f"{i} %"}])
+        for i in (1, 2, 3)
+    ]
+    text = shown(stored([a], samples, repeats=1))
+    assert table(text)[0][3:] == ["rejected", "–", "0/1", "3", ""]
+    assert "Rejected: a · get · workers 1: 3 × (foreign: 1 %)" in text
 
 
 def test_a_floor_is_at_least_for_throughput_and_at_most_for_latency() -> None:
@@ -110,7 +121,7 @@ def test_a_floor_is_at_least_for_throughput_and_at_most_for_latency() -> None:
 
 def test_the_noise_band_is_told_or_told_to_be_unknown() -> None:
     lanes = {"a": [100, 101, 102]}
-    assert "Noise band, a (A/A twin), get, workers 1: Throughput 2.9 %" in shown(
+    assert "Noise band: a (A/A twin) · get · workers 1: Throughput 2.9 %" in shown(
         measured(lanes, twin={"a": [103, 104, 105]}, repeats=3)
     )
     assert "Noise band: unknown (no A/A lane), so ranges alone decide the tiers." in shown(
