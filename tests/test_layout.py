@@ -178,6 +178,11 @@ class TestOverrides:
         assert layout.roles["runner"] == [0]
         assert 0 not in layout.roles["server"] + layout.roles["generator"]
 
+    def test_no_core_is_kept_for_a_runner_that_has_its_place(self) -> None:
+        layout = lay(TWO, flat(16), workers=4, overrides={"runner": [15]})
+        assert layout.roles["server"] == [0, 1, 2, 3]
+        assert layout.roles["generator"] == [4, 5, 6, 7]
+
     def test_all_roles_as_published(self) -> None:
         overrides = {"server": [1, 2, 3, 4], "upstream": [5, 6, 7, 8], "generator": [12, 13, 14, 15]}
         layout = lay(THREE, flat(16), workers=4, overrides=overrides)

@@ -194,6 +194,18 @@ def test_cpu_clocks_run_with_the_wall_clock() -> None:
         assert end.ticked >= start.ticked
 
 
+def test_fields_of_the_cpu_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = int(1 / proc.TICK)
+    whole = [tenfold * ticks for tenfold in (1, 2, 3, 40, 5, 6, 7, 8, 9, 10)]
+    text = f"cpu  9 9 9 9\ncpu3 {' '.join(map(str, whole))}\ncpu12 {ticks} 0 0 {ticks}\nintr 5 cpu9\n"
+    monkeypatch.setattr(proc, "_read", lambda path: text.encode())
+    # user nice system idle iowait irq softirq steal, and guest time that user and nice already hold
+    assert proc.cpu_times() == {
+        3: proc.CpuTimes(idle=45.0, steal=8.0, interrupts=13.0, ticked=72.0),
+        12: proc.CpuTimes(idle=1.0, steal=0.0, interrupts=0.0, ticked=2.0),
+    }
+
+
 def kernel_config() -> str:
     """The kernel's build configuration, empty where it is not published."""
     packed = Path("/proc/config.gz")
