@@ -139,6 +139,12 @@ def test_foreign_cpu(foreign: float, status: str, flags: list[str]) -> None:
     assert codes(findings.flags) == flags
 
 
+def test_what_the_kernel_does_not_tell_is_not_checked() -> None:
+    findings = Findings()
+    judge_witness(findings, {}, 0.1)
+    assert [(check.name, check.status) for check in findings.checks] == [("foreign", "not checked")]
+
+
 def test_a_saturated_generator_is_flagged_and_a_busy_server_is_not() -> None:
     findings = Findings()
     judge_witness(findings, {"server": witness(busiest=1.0), "generator": witness(busiest=0.95)}, 0.1)
