@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hooks.catalogue import Entry
-from hooks.charts import band_of, chart_title, range_chart, samples_table
+from hooks.charts import band_of, chart_title, lines_of, range_chart, samples_table
 from hooks.context import PageContext
 from hooks.downloads import export_links
 from hooks.grid import Grid, grids
@@ -63,8 +63,9 @@ def chart_block(
     parts = []
     for grid in grids(entry.view, names, columns, [metric], where or {}):
         for column in grid.columns:
-            text = samples_table(grid, column, page.catalogue.styles) + export_links(page, entry)
-            figure = range_chart(grid, column, f"{entry.view.id}-{kind}", page.catalogue.styles)
+            lines = lines_of(grid, column, page.catalogue.styles)
+            text = samples_table(grid, column, lines) + export_links(page, entry)
+            figure = range_chart(grid, column, lines, f"{entry.view.id}-{metric}")
             parts.append(
                 f'<div class="ls-block"><p class="ls-title">{escape(chart_title(grid, column))}</p>'
                 f"{page.figure(figure)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hooks.view import Row
 from runner.metrics import METRICS
@@ -26,6 +27,12 @@ class Cell:
 EMPTY = Cell("–", "not in this run", "", [], "")
 
 
+@lru_cache(maxsize=1 << 16)
+def shown(metric: str, value: float) -> str:
+    """The shown number of a value; a page shows each several times."""
+    return METRICS[metric].show(value)
+
+
 def floor_sign(row: Row) -> str:
     """A saturated generator makes a throughput a lower bound, and a latency an upper one."""
     if not row["floor"]:
@@ -37,13 +44,12 @@ def figure(row: Row, stat: str = "median") -> str:
     """The shown number of a row with its bound, without unit; "–" without an accepted sample."""
     if not row["n"]:
         return "–"
-    return f"{floor_sign(row)}{METRICS[row['metric']].show(row[stat])}"
+    return f"{floor_sign(row)}{shown(row['metric'], row[stat])}"
 
 
 def spread(row: Row) -> str:
     """``36,900–39,100``; one number where all samples show alike."""
-    metric = METRICS[row["metric"]]
-    low, high = metric.show(row["low"]), metric.show(row["high"])
+    low, high = shown(row["metric"], row["low"]), shown(row["metric"], row["high"])
     return low if low == high else f"{low}–{high}"
 
 

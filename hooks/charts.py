@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hooks import markup
-from hooks.cells import figure, floor_sign, spread
+from hooks.cells import figure, floor_sign, shown, spread
 from hooks.figures import Figure, base_layout, config
-from hooks.grid import Grid, Key, describe_fixed
+from hooks.grid import Grid, describe_fixed
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, plotly_lines, plotly_text
 from hooks.tables import heading, swatch
-from hooks.view import Row, View
+from hooks.view import Point, Row
 from runner.metrics import METRICS, Metric
 
 _ROW, _TOP, _BOTTOM, _TICK_LINE = 30, 44, 52, 17
@@ -23,93 +23,84 @@ _LABEL = 24
 
 
 @dataclass(frozen=True)
-class Point:
-    """One attempt's figure, in the metric's base unit."""
+class Line:
+    """One row of a chart: its name, its summary, and its attempts that have the metric, by round.
 
-    value: float
-    status: str
-    repeat: int
-    attempt: int
-    reason: str
+    ``shown`` holds the attempts' figures as text.
+    """
 
-
-def points(view: View, row: Row) -> list[Point]:
-    """Every attempt of a row's case that has the metric, in the order of rounds."""
-    metric = row["metric"]
-    return [
-        Point(
-            sample.metrics[metric],
-            sample.status,
-            sample.repeat,
-            sample.attempt,
-            "; ".join(dict.fromkeys(note.code for note in sample.reasons)),
-        )
-        for sample in view.samples[row["case"]]
-        if metric in sample.metrics
-    ]
+    label: str
+    style: Style
+    row: Row
+    points: list[Point]
+    shown: list[str]
 
 
-def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping[str, Style]) -> Figure:
+def lines_of(grid: Grid, column: str | int | None, styles: Mapping[str, Style]) -> list[Line]:
+    """The lines of one column, best median first; those without one last."""
+    metric, found = grid.metrics[0], []
+    for key in grid.rows:
+        row = grid.cells.get((key, column, metric))
+        if row is None:
+            continue
+        points = [point for point in grid.view.points[row["case"]] if metric in point.metrics]
+        values = dict(zip(grid.row_dimensions, key, strict=True))
+        style = styles.get(str(values.get("server", "")), DEFAULT)
+        shown_points = [shown(metric, point.metrics[metric]) for point in points]
+        found.append(Line(grid.row_label(key), style, row, points, shown_points))
+    sign = -1 if METRICS[metric].better == "higher" else 1
+    found.sort(key=lambda line: (not line.row["n"], sign * line.row["median"] if line.row["n"] else 0.0))
+    return found
+
+
+def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: str) -> Figure:
     """One metric of one column: a line from the smallest to the largest sample of each row.
 
     Traces, in this order: ranges, samples, medians, and where there are any, attempts that do not count.
     """
-    view, metric = grid.view, METRICS[grid.metrics[0]]
-    rows = _ordered(grid, column)
-    places = {key: len(rows) - 1 - index for index, (key, _) in enumerate(rows)}
-    samples: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": [], "color": [], "symbol": []}
+    metric = METRICS[grid.metrics[0]]
+    scale, unit = metric.scale, metric.display_unit
+    samples: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": []}
     others: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": []}
     medians: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": []}
-    lines: dict[str, list[Any]] = {"x": [], "y": []}
-    for key, row in rows:
-        y, label = places[key], plotly_text(grid.row_label(key))
-        style = _style(grid, key, styles)
-        for point in points(view, row):
-            text = f"<b>{label}</b><br>{_unit(metric, metric.show(point.value))}, round {point.repeat}"
-            if point.status == "accepted":
-                _append(samples, x=point.value * metric.scale, y=y, hovertext=text)
-                _append(samples, color=style.colour, symbol=style.symbol)
+    ranges: dict[str, list[Any]] = {"x": [], "y": []}
+    colours, symbols = [], []
+    for y, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
+        row, label = line.row, plotly_text(line.label)
+        for point, text in zip(line.points, line.shown, strict=True):
+            hover = f"<b>{label}</b><br>{text} {unit}, round {point.repeat}"
+            trace = samples if point.status == "accepted" else others
+            if trace is others:
+                hover += f"<br>{point.status}, does not count: {plotly_text(point.reason)}"
             else:
-                text += f"<br>{point.status}, does not count: {plotly_text(point.reason)}"
-                _append(others, x=point.value * metric.scale, y=y, hovertext=text)
+                colours.append(line.style.colour)
+                symbols.append(line.style.symbol)
+            trace["x"].append(point.metrics[metric.key] * scale)
+            trace["y"].append(y)
+            trace["hovertext"].append(hover)
         if row["n"]:
-            _append(medians, x=row["median"] * metric.scale, y=y, hovertext=_hover(label, metric, row))
-            lines["x"] += [row["low"] * metric.scale, row["high"] * metric.scale, None]
-            lines["y"] += [y, y, None]
+            medians["x"].append(row["median"] * scale)
+            medians["y"].append(y)
+            medians["hovertext"].append(_hover(label, unit, row))
+            ranges["x"] += [row["low"] * scale, row["high"] * scale, None]
+            ranges["y"] += [y, y, None]
+    marker = {"size": 8, "opacity": 0.9, "line": {"color": "var(--ls-paper)", "width": 1}}
+    tick = {"symbol": "line-ns", "size": 17, "color": "var(--ls-ink)"}
+    tick["line"] = {"color": "var(--ls-ink)", "width": 2.5}
     data = [
-        _trace("range", "lines", lines, line={"color": "var(--ls-faint)", "width": 6}, hoverinfo="skip"),
-        _trace(
-            "sample",
-            "markers",
-            {axis: samples[axis] for axis in ("x", "y", "hovertext")},
-            marker={
-                "color": samples["color"],
-                "symbol": samples["symbol"],
-                "size": 8,
-                "opacity": 0.9,
-                "line": {"color": "var(--ls-paper)", "width": 1},
-            },
-        ),
-        _trace(
-            "median",
-            "markers",
-            medians,
-            marker={
-                "symbol": "line-ns",
-                "size": 17,
-                "color": "var(--ls-ink)",
-                "line": {"color": "var(--ls-ink)", "width": 2.5},
-            },
-        ),
+        _trace("range", "lines", ranges, line={"color": "var(--ls-faint)", "width": 6}, hoverinfo="skip"),
+        _trace("sample", "markers", samples, marker={**marker, "color": colours, "symbol": symbols}),
+        _trace("median", "markers", medians, marker=tick),
     ]
     if others["x"]:
-        marker = {"symbol": "x-thin", "size": 9, "line": {"color": "var(--ls-bad)", "width": 2}}
-        data.append(_trace("does not count", "markers", others, marker=marker))
-    shown = [value for value in [*samples["x"], *others["x"]] if value is not None]
-    log = bool(shown) and min(shown) > 0 and max(shown) / min(shown) > _LOG_SPREAD
-    ticks = [_tick(grid, key, row) for key, row in rows]
-    row_height = max([_ROW, *(_TICK_LINE * (tick.count("<br>") + 1) + 8 for tick in ticks)])
-    height = _TOP + _BOTTOM + row_height * max(1, len(rows))
+        cross = {"symbol": "x-thin", "size": 9, "line": {"color": "var(--ls-bad)", "width": 2}}
+        data.append(_trace("does not count", "markers", others, marker=cross))
+    values = [*samples["x"], *others["x"]]
+    log = bool(values) and min(values) > 0 and max(values) / min(values) > _LOG_SPREAD
+    ticks = [_tick(line) for line in lines]
+    row_height = max([_ROW, *(_TICK_LINE * (text.count("<br>") + 1) + 8 for text in ticks)])
+    height = _TOP + _BOTTOM + row_height * max(1, len(lines))
+    title = heading(metric.key) + (" (log scale)" if log else "")
     layout = base_layout(
         height,
         margin={"l": 10, "r": 14, "t": _TOP, "b": _BOTTOM},
@@ -117,11 +108,7 @@ def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
         xaxis={
-            "title": {
-                "text": heading(metric.key) + (" (log scale)" if log else ""),
-                "standoff": 8,
-                "font": {"size": 13},
-            },
+            "title": {"text": title, "standoff": 8, "font": {"size": 13}},
             "type": "log" if log else "linear",
             "rangemode": "tozero",
             "gridcolor": "var(--ls-line)",
@@ -131,19 +118,19 @@ def range_chart(grid: Grid, column: str | int | None, name: str, styles: Mapping
         },
         yaxis={
             "tickmode": "array",
-            "tickvals": [places[key] for key, _ in rows],
+            "tickvals": list(range(len(lines) - 1, -1, -1)),
             "ticktext": ticks,
-            "range": [-0.6, max(0, len(rows) - 1) + 0.6],
+            "range": [-0.6, max(0, len(lines) - 1) + 0.6],
             "automargin": True,
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
         },
-        shapes=_band_shape(metric, [row for _, row in rows]),
+        shapes=_band_shape(metric, [line.row for line in lines]),
     )
-    title = chart_title(grid, column)
     spec = {"data": data, "layout": layout, "config": config(name)}
-    return Figure(name, spec, f"Chart: {title}. Its figures follow as a table.", height)
+    label = f"Chart: {chart_title(grid, column)}. Its figures follow as a table."
+    return Figure(spec, label, height)
 
 
 def chart_title(grid: Grid, column: str | int | None) -> str:
@@ -159,73 +146,49 @@ def band_of(rows: list[Row]) -> float | None:
     return max(known) if known else None
 
 
-def samples_table(grid: Grid, column: str | int | None, styles: Mapping[str, Style]) -> str:
+def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> str:
     """The chart's figures as an HTML table: median, range, tier and every attempt."""
     view, metric = grid.view, METRICS[grid.metrics[0]]
     body = []
-    for key, row in _ordered(grid, column):
+    for line in lines:
+        row = line.row
         counted, rest = [], []
-        for point in points(view, row):
-            text = metric.show(point.value)
+        for point, text in zip(line.points, line.shown, strict=True):
             if point.status == "accepted":
                 counted.append(text)
             else:
                 rest.append(f"{text} ({point.status}: {escape(point.reason)})")
-        unmeasured = [
-            f"{sample.status}: {escape('; '.join(note.code for note in sample.reasons))}"
-            for sample in view.samples[row["case"]]
-            if sample.status != "accepted" and metric.key not in sample.metrics
-        ]
+        for point in view.points[row["case"]]:
+            if point.status != "accepted" and metric.key not in point.metrics:
+                rest.append(f"{point.status}: {escape(point.reason)}")
         tier = str(row["tier"]) if row["tier"] is not None else f"none: {escape(row['untiered'])}"
-        name = f"{swatch(_style(grid, key, styles))}<bdi>{escape(grid.row_label(key))}</bdi>"
-        shown = spread(row) if row["n"] else "–"
-        others = "; ".join([*rest, *unmeasured]) or "–"
-        body.append(markup.row(name, figure(row), shown, tier, " · ".join(counted) or "–", others))
+        body.append(
+            markup.row(
+                f"{swatch(line.style)}<bdi>{escape(line.label)}</bdi>",
+                figure(row),
+                spread(row) if row["n"] else "–",
+                tier,
+                " · ".join(counted) or "–",
+                "; ".join(rest) or "–",
+            )
+        )
     names = " and ".join(grid.row_dimensions).capitalize()
     heads = [names, "Median", "Range", "Tier", "Samples, by round", "Attempts that do not count"]
-    text = f"{chart_title(grid, column)}: {metric.display_unit}"
-    return markup.table(text, heads, body, "ls-samples")
+    return markup.table(f"{chart_title(grid, column)}: {metric.display_unit}", heads, body, "ls-samples")
 
 
-def _ordered(grid: Grid, column: str | int | None) -> list[tuple[Key, Row]]:
-    """The column's rows, best median first; those without one last."""
-    sign = -1 if METRICS[grid.metrics[0]].better == "higher" else 1
-    found = [
-        (key, grid.cells[key, column, grid.metrics[0]])
-        for key in grid.rows
-        if (key, column, grid.metrics[0]) in grid.cells
-    ]
-    return sorted(found, key=lambda item: (not item[1]["n"], sign * item[1]["median"] if item[1]["n"] else 0))
-
-
-def _style(grid: Grid, key: Key, styles: Mapping[str, Style]) -> Style:
-    values = dict(zip(grid.row_dimensions, key, strict=True))
-    return styles.get(str(values.get("server", "")), DEFAULT)
-
-
-def _tick(grid: Grid, key: Key, row: Row) -> str:
+def _tick(line: Line) -> str:
     """The row's name, and "≥" where its figure is a bound."""
-    lines = plotly_lines(grid.row_label(key), _LABEL)
-    sign = f" {floor_sign(row).strip()}" if row["n"] else ""
-    return f"{'<br>'.join(lines)}{sign} "
+    sign = f" {floor_sign(line.row).strip()}" if line.row["n"] else ""
+    return f"{'<br>'.join(plotly_lines(line.label, _LABEL))}{sign} "
 
 
-def _hover(label: str, metric: Metric, row: Row) -> str:
-    lines = [f"<b>{label}</b>", f"median {_unit(metric, figure(row))}"]
-    lines.append(f"range {spread(row)}, n = {row['n']}")
-    lines.append(f"tier {row['tier']}" if row["tier"] is not None else plotly_text(row["untiered"]))
+def _hover(label: str, unit: str, row: Row) -> str:
+    tier = f"tier {row['tier']}" if row["tier"] is not None else plotly_text(row["untiered"])
+    text = f"<b>{label}</b><br>median {figure(row)} {unit}<br>range {spread(row)}, n = {row['n']}<br>{tier}"
     if row["rejected"] or row["failed"]:
-        lines.append(f"{row['rejected']} rejected, {row['failed']} failed")
-    return "<br>".join(lines)
-
-
-def _unit(metric: Metric, shown: str) -> str:
-    return f"{shown} {metric.display_unit}".strip()
-
-
-def _append(columns: dict[str, list[Any]], **values: Any) -> None:
-    for name, value in values.items():
-        columns[name].append(value)
+        text += f"<br>{row['rejected']} rejected, {row['failed']} failed"
+    return text
 
 
 def _trace(name: str, mode: str, columns: dict[str, list[Any]], **more: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hooks.catalogue import Catalogue
 from hooks.figures import Figure, box
@@ -10,19 +11,15 @@ from hooks.markup import escape
 
 
 @dataclass
-class Outputs:
-    """What pages put on the site besides themselves: path from the site's root → content."""
-
-    contents: dict[str, bytes] = field(default_factory=dict)
-
-
-@dataclass
 class PageContext:
-    """``url`` is the page's address from the site's root, as ``runs/x/``; ``root`` the way back."""
+    """``url`` is the page's address from the site's root, as ``runs/x/``; ``root`` the way back.
+
+    ``figures`` are those that the page has shown so far, by name.
+    """
 
     catalogue: Catalogue
-    outputs: Outputs
     url: str
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def root(self) -> str:
@@ -33,7 +30,7 @@ class PageContext:
         return f'<a href="{escape(self.root + target)}"{attributes}>{html}</a>'
 
     def figure(self, figure: Figure) -> str:
-        """The figure's box; its data becomes a file of the site."""
-        path, content = figure.script()
-        self.outputs.contents[path] = content
-        return box(figure, path, self.root)
+        """The figure's box; its data goes into the page's file of figures."""
+        name = f"figure-{len(self.figures) + 1}"
+        self.figures[name] = figure.spec
+        return box(figure, name)

@@ -6,13 +6,9 @@ attempt, accepted or not. Values are in SI base units (seconds, 1/s).
 
 from __future__ import annotations
 
-import csv
-import io
-from typing import Any
-
 import orjson
 
-from hooks.view import View
+from hooks.view import Columns, View
 from runner.metrics import METRICS
 
 NAMES = {
@@ -25,53 +21,43 @@ NAMES = {
 
 def export(view: View) -> dict[str, bytes]:
     """File name → content, of the `NAMES`."""
-    from runner.export import as_csv, as_json
+    from runner.export import csv_text, described, json_text
 
-    columns, rows = samples(view)
-    about = {
+    summary, attempts = described(view.run, view.columns), samples(view)
+    document = {
         "run": view.id,
         "title": view.run.title,
         "manifest_sha256": view.manifest_sha256,
         "units": {key: METRICS[key].unit for key in view.metrics},
+        "samples": [dict(zip(attempts, row, strict=True)) for row in zip(*attempts.values(), strict=True)],
     }
-    records = [dict(zip(columns, row, strict=True)) for row in rows]
     return {
-        "summary.csv": as_csv(view.stored, view.frame).encode(),
-        "summary.json": as_json(view.stored, view.frame).encode(),
-        "samples.csv": _csv(columns, rows),
-        "samples.json": orjson.dumps(
-            about | {"samples": records}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        ),
+        "summary.csv": csv_text(summary).encode(),
+        "summary.json": json_text(view.run, summary).encode(),
+        "samples.csv": csv_text(attempts).encode(),
+        "samples.json": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE),
     }
 
 
-def samples(view: View) -> tuple[list[str], list[list[Any]]]:
-    """Columns and rows of all attempts, in stored order; one column a metric, None where there is none."""
-    dimensions = list(view.dimensions)
-    metrics = list(dict.fromkeys(key for sample in view.stored.samples for key in sample.metrics))
-    columns = ["run", "case", "series", "role", *dimensions, "repeat", "attempt", "order", "started"]
-    columns += ["status", "reasons", "flags", *metrics]
-    rows = []
-    for sample in view.stored.samples:
-        case = view.cases[sample.case]
-        rows.append(
-            [
-                *(view.id, sample.case, case.series, case.role),
-                *(case.dimensions.get(name) for name in dimensions),
-                *(sample.repeat, sample.attempt, sample.order, sample.started.isoformat(), sample.status),
-                "; ".join(note.code for note in sample.reasons),
-                "; ".join(note.code for note in sample.flags),
-                *(sample.metrics.get(key) for key in metrics),
-            ]
-        )
-    return columns, rows
-
-
-def _csv(columns: list[str], rows: list[list[Any]]) -> bytes:
-    from runner.export import csv_cell
-
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\r\n")
-    writer.writerow([csv_cell(name) for name in columns])
-    writer.writerows([csv_cell(value) for value in row] for row in rows)
-    return output.getvalue().encode()
+def samples(view: View) -> Columns:
+    """All attempts by column, in stored order; one column a metric, None where there is none."""
+    attempts = view.stored.samples
+    cases = [view.cases[sample.case] for sample in attempts]
+    columns: Columns = {
+        "run": [view.id] * len(attempts),
+        "case": [sample.case for sample in attempts],
+        "series": [case.series for case in cases],
+        "role": [case.role for case in cases],
+    }
+    columns |= {name: [case.dimensions.get(name) for case in cases] for name in view.dimensions}
+    columns |= {
+        "repeat": [sample.repeat for sample in attempts],
+        "attempt": [sample.attempt for sample in attempts],
+        "order": [sample.order for sample in attempts],
+        "started": [sample.started.isoformat() for sample in attempts],
+        "status": [sample.status for sample in attempts],
+        "reasons": ["; ".join(note.code for note in sample.reasons) for sample in attempts],
+        "flags": ["; ".join(note.code for note in sample.flags) for sample in attempts],
+    }
+    metrics = dict.fromkeys(key for sample in attempts for key in sample.metrics)
+    return columns | {key: [sample.metrics.get(key) for sample in attempts] for key in metrics}

@@ -1,9 +1,9 @@
-"""A Plotly figure as a plain dict, its data file, and the box in the page that waits for it.
+"""A Plotly figure as a plain dict, a page's figures as one file, and the boxes that wait for them.
 
-Figure data travels as a small script (``lapsheetFigure(name, {…})``) because a script tag, unlike fetch,
-also works from ``file://``. The file is named by its content, so a chart on two pages is one file.
-Colours in a figure are CSS variables (``var(--ls-…)``), which the page's script resolves, and resolves
-again when the reader switches between light and dark.
+Figure data travels as a small script (``lapsheetFigures({…})``) because a script tag, unlike fetch, also
+works from ``file://``; one for a page, named by its content. Colours in a figure are CSS variables
+(``var(--ls-…)``), which the page's script resolves, and resolves again when the reader switches between
+light and dark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import orjson
 from hooks.markup import escape
 
 PLOTLY = "assets/plotly.min.js"
-_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 @dataclass(frozen=True)
@@ -27,27 +26,36 @@ class Figure:
     ``height`` and ``min_width`` in CSS pixels: a figure that needs more width than there is scrolls.
     """
 
-    name: str
     spec: dict[str, Any]
     label: str
     height: int
     min_width: int = 0
 
-    def script(self) -> tuple[str, bytes]:
-        """The path of the data file, from the root of the site, and its content."""
-        body = orjson.dumps(self.spec, option=_OPTIONS)
-        digest = hashlib.sha256(body).hexdigest()[:12]
-        name = f"{self.name}-{digest}"
-        return f"figures/{name}.js", b"lapsheetFigure(" + orjson.dumps(name) + b"," + body + b");\n"
 
-
-def box(figure: Figure, path: str, root: str) -> str:
-    """The figure's place in a page; ``root`` is the relative address of the site's root."""
+def box(figure: Figure, name: str) -> str:
+    """The figure's place in a page, where ``name`` is its own."""
     width = f"min-width:{figure.min_width}px;" if figure.min_width else ""
     return (
-        f'<div class="ls-figure-scroll"><div class="ls-figure" role="img" aria-label="{escape(figure.label)}"'
-        f' data-figure="{escape(root + path)}" data-plotly="{escape(root + PLOTLY)}"'
-        f' style="{width}height:{figure.height}px"></div></div>'
+        f'<div class="ls-figure-scroll"><div class="ls-figure" role="img" data-figure="{escape(name)}"'
+        f' aria-label="{escape(figure.label)}" style="{width}height:{figure.height}px"></div></div>'
+    )
+
+
+def script(page: str, specs: dict[str, dict[str, Any]]) -> tuple[str, bytes]:
+    """The data file of a page's figures: its path from the site's root, and its content.
+
+    ``page`` is the page's address, which makes the file's name readable.
+    """
+    content = b"lapsheetFigures(" + orjson.dumps(specs) + b");\n"
+    stem = page.strip("/").replace("/", "-").removesuffix(".html") or "index"
+    return f"figures/{stem}-{hashlib.sha256(content).hexdigest()[:12]}.js", content
+
+
+def source(path: str, root: str) -> str:
+    """What tells the page's script where figures and Plotly are; ``root`` is the way to the site's root."""
+    return (
+        f'<div class="ls-figures" hidden data-figures="{escape(root + path)}"'
+        f' data-plotly="{escape(root + PLOTLY)}"></div>'
     )
 
 

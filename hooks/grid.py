@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from hooks.cells import Cell, cell
 from hooks.near import near
 from hooks.view import Row, View
 from runner.errors import AnalysisError
@@ -31,6 +33,11 @@ class Grid:
     metrics: list[str]
     fixed: dict[str, str | int]
     cells: dict[tuple[Key, str | int | None, str], Row]
+
+    @cached_property
+    def parts(self) -> dict[tuple[Key, str | int | None, str], Cell]:
+        """The words of every cell there is."""
+        return {place: cell(row) for place, row in self.cells.items()}
 
     def column_label(self, value: str | int | None) -> str:
         """Free text; not escaped."""

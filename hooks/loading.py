@@ -6,14 +6,15 @@ content, so that a touched file costs a hash and a changed one is never missed.
 
 from __future__ import annotations
 
+import gc
 import hashlib
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hooks.view import Row, View
+from hooks.view import Columns, View
 from runner import store
 from runner.errors import ArtifactError, LapsheetError
 from runner.model import Run
@@ -29,6 +30,31 @@ def load(artifacts: Path, ids: Iterable[str]) -> Loaded:
     A manifest that lists its files is held to them: a missing file, another size, an LFS pointer or
     other bytes of the samples are errors. The hashes of raw files are checked where they are copied.
     """
+    with _uncollected():
+        found = _load(artifacts, ids)
+    kept = {view.key: view for view in found.values() if isinstance(view, View)}
+    _cache.clear()
+    _cache.update(kept)
+    return found
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector away from the samples.
+
+    They are millions of small objects without a cycle among them, and it would walk through all of them
+    again and again, also while the pages are made.
+    """
+    gc.unfreeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def _load(artifacts: Path, ids: Iterable[str]) -> Loaded:
     found: Loaded = {}
     fresh: dict[str, tuple[str, str, int, store.StoredRun]] = {}
     for run_id in ids:
@@ -49,9 +75,6 @@ def load(artifacts: Path, ids: Iterable[str]) -> Loaded:
             fresh.pop(run_id, None)
             found[run_id] = error
     found.update(_summarise(fresh))
-    kept = {view.key: view for view in found.values() if isinstance(view, View)}
-    _cache.clear()
-    _cache.update(kept)
     return found
 
 
@@ -106,41 +129,35 @@ def _summarise(fresh: dict[str, tuple[str, str, int, store.StoredRun]]) -> Loade
     except LapsheetError as error:
         if len(fresh) == 1:
             return dict.fromkeys(fresh, error)
-        parts = [_summarise({run_id: entry}) for run_id, entry in fresh.items()]
-        return {run_id: view for part in parts for run_id, view in part.items()}
-    rows, frames = _rows(frame), dict(iter(frame.groupby("run", sort=False)))
+        alone = [_summarise({run_id: entry}) for run_id, entry in fresh.items()]
+        return {run_id: view for one in alone for run_id, view in one.items()}
+    parts = _parts(frame)
     return {
-        run_id: View(
-            run_id, key, sha, size, stored, rows.get(run_id, []), _own(frames.get(run_id), stored.run)
-        )
+        run_id: View(run_id, key, sha, size, stored, _own(parts.get(run_id, {}), stored.run))
         for run_id, (key, sha, size, stored) in fresh.items()
     }
 
 
-def _own(frame: Any, run: Run) -> Any:
-    """One run's part of the summary, without the dimensions that only other runs have."""
-    if frame is None:
-        return None
-    from runner.frames import RESERVED
-
-    dimensions = {name for case in run.cases for name in case.dimensions}
-    return frame[[name for name in frame.columns if name in RESERVED or name in dimensions]]
-
-
-def _rows(frame: Any) -> dict[str, list[Row]]:
-    """Run → its rows as plain dicts."""
-    figures = {"median", "low", "high", "band"}
-    names, columns = list(frame.columns), []
-    for name in names:
-        values = frame[name].tolist()
-        columns.append(values if name in figures else [None if _absent(value) else value for value in values])
-    found: dict[str, list[Row]] = {}
-    for values in zip(*columns, strict=True):
-        row = dict(zip(names, values, strict=True))
-        found.setdefault(row["run"], []).append(row)
+def _parts(frame: Any) -> dict[str, Columns]:
+    """Run → its part of the summary, as columns of plain values with None for what is unknown."""
+    columns: Columns = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.isna().any():
+            column = column.astype(object).where(column.notna(), None)
+        columns[str(name)] = column.tolist()
+    found: dict[str, Columns] = {}
+    runs, start = columns.get("run", []), 0
+    for end in range(1, len(runs) + 1):
+        if end == len(runs) or runs[end] != runs[start]:
+            found[runs[start]] = {name: values[start:end] for name, values in columns.items()}
+            start = end
     return found
 
 
-def _absent(value: Any) -> bool:
-    """NaN or NA (which equals nothing, not even itself, and cannot be asked)."""
-    return value.__class__.__name__ == "NAType" or (isinstance(value, float) and math.isnan(value))
+def _own(columns: Columns, run: Run) -> Columns:
+    """One run's columns, without the dimensions that only other runs have."""
+    from runner.frames import RESERVED
+
+    dimensions = {name for case in run.cases for name in case.dimensions}
+    return {name: values for name, values in columns.items() if name in RESERVED or name in dimensions}

@@ -110,26 +110,25 @@ def _command(name: str, argv: Iterable[str]) -> str:
 
 
 def _checks(view: View) -> str:
-    counts: dict[str, Counter[str]] = {}
-    reasons: dict[str, dict[str, None]] = {}
-    for sample in view.stored.samples:
-        for check in sample.checks:
-            counts.setdefault(check.name, Counter())[check.status] += 1
-            if check.status == "not checked" and check.detail:
-                reasons.setdefault(check.name, {})[check.detail] = None
+    checks = [check for sample in view.stored.samples for check in sample.checks]
+    counts = Counter((check.name, check.status) for check in checks)
     if not counts:
         return ""
+    names = dict.fromkeys(name for name, _ in counts)
+    reasons: dict[str, dict[str, None]] = {name: {} for name in names}
+    if any(status == "not checked" for _, status in counts):
+        for check in checks:
+            if check.status == "not checked" and check.detail:
+                reasons[check.name][check.detail] = None
     caption = "Checks made before and after the samples, and what they found"
     heads = ["Check", "Passed", "Failed", "Not checked", "Why not"]
     rows = (
         row(
             escape(name),
-            f"{found['ok']:,}",
-            f"{found['failed']:,}",
-            f"{found['not checked']:,}",
-            escape("; ".join(reasons.get(name, {}))),
+            *(f"{counts[name, status]:,}" for status in ("ok", "failed", "not checked")),
+            escape("; ".join(reasons[name])),
         )
-        for name, found in counts.items()
+        for name in names
     )
     return table(caption, heads, rows)
 

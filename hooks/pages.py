@@ -1,16 +1,20 @@
-"""A page for each run, generated: table, charts, method and files."""
+"""A page for each run, generated: table, charts, method and files.
+
+It is made as HTML at once, because turning its headings through Markdown would cost more than making it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hooks.blocks import chart_block, table_block
-from hooks.calls import Calls
-from hooks.catalogue import Entry
-from hooks.context import Outputs, PageContext
+from hooks.catalogue import Catalogue, Entry
+from hooks.context import PageContext
 from hooks.downloads import downloads_block
 from hooks.environment import summary_line
+from hooks.figures import script, source
 from hooks.findings import findings_block
 from hooks.listing import banner
 from hooks.markup import escape
@@ -18,30 +22,70 @@ from hooks.methodology import sections
 
 SOURCE = "runs/{}/index.md"
 METRICS = ("rps", "p99")
+PERCENTILES = ("p50", "p95", "p99")
 # They would make the index that every page loads grow with every run; the Runs page is in it.
 META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation"]}
 
+Heading = dict[str, Any]
+"""An entry of the table of contents, as MkDocs takes it: level, id, name, children."""
 
-def run_page(calls: Calls, entry: Entry) -> str:
-    """The page as Markdown headings and placeholders."""
-    page, view = calls.page, entry.view
-    block = calls.places.block
-    parts = [block(_head(entry)), "## Findings", block(findings_block(view)), "## Results"]
-    metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
+
+@dataclass(frozen=True)
+class RunPage:
+    """A page's HTML, its headings, and its file of figures (path from the site's root, content)."""
+
+    html: str
+    headings: list[Heading]
+    figures: tuple[str, bytes] | None
+
+
+def run_page(catalogue: Catalogue, entry: Entry, url: str) -> RunPage:
+    """The page of a run at that address; kept with the run while its content is the same."""
+    key = (url, entry.pins, entry.note, str(catalogue.styles))
+    kept = entry.view.fragments
+    if key not in kept:
+        kept.clear()
+        kept[key] = _render(PageContext(catalogue, url), entry)
+    page: RunPage = kept[key]
+    return page
+
+
+def _render(page: PageContext, entry: Entry) -> RunPage:
+    view = entry.view
+    parts = [_head(entry)]
+    headings: list[Heading] = []
+
+    def add(title: str, html: str, level: int = 2) -> None:
+        anchor = title.lower().replace(" ", "-")
+        children: list[Heading] = []
+        (headings if level == 2 else headings[-1]["children"]).append(
+            {"level": level, "id": anchor, "name": title, "children": children}
+        )
+        link = f'<a class="headerlink" href="#{anchor}" title="Permanent link">&para;</a>'
+        parts.append(f'<h{level} id="{anchor}">{title}{link}</h{level}>{html}')
+
+    add("Findings", findings_block(view))
     rows, columns = axes(entry)
+    metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
     if metrics and rows:
-        parts.append(block(table_block(page, entry, rows=rows, columns=columns, metrics=metrics)))
-        percentiles = [key for key in ("p50", "p95", "p99") if key in view.metrics]
-        parts += ["## Charts"] + [
-            block(chart_block(page, entry, metric=key, rows=rows, columns=columns)) for key in metrics
-        ]
+        add("Results", table_block(page, entry, rows=rows, columns=columns, metrics=metrics))
+        charts = (chart_block(page, entry, metric=key, rows=rows, columns=columns) for key in metrics)
+        add("Charts", "".join(charts))
+        percentiles = [key for key in PERCENTILES if key in view.metrics]
         if len(percentiles) > 1:
-            text = block(table_block(page, entry, rows=rows, columns=columns, metrics=percentiles))
-            parts += ["## Percentiles", text]
+            text = table_block(page, entry, rows=rows, columns=columns, metrics=percentiles)
+            add("Percentiles", text)
     else:
-        parts.append("No sample has been taken yet.")
-    parts += ["## Method", calls.sections(sections(view), 3), "## Files", block(downloads_block(page, entry))]
-    return "\n\n".join(parts)
+        add("Results", "<p>No sample has been taken yet.</p>")
+    add("Method", "")
+    for section in sections(view):
+        add(section.title, section.html, 3)
+    add("Files", downloads_block(page, entry))
+    figures = None
+    if page.figures:
+        figures = script(page.url, page.figures)
+        parts.append(source(figures[0], page.root))
+    return RunPage("".join(parts), headings, figures)
 
 
 def axes(entry: Entry) -> tuple[list[str], str | None]:
@@ -50,28 +94,6 @@ def axes(entry: Entry) -> tuple[list[str], str | None]:
     rows = ["server"] if "server" in dimensions else dimensions[:1]
     columns = "workload" if "workload" in dimensions and "workload" not in rows else None
     return rows, columns
-
-
-def render(outputs: Outputs, context: PageContext, entry: Entry) -> tuple[str, Calls]:
-    """The page's Markdown and the calls that fill it, kept with the run while its content is the same.
-
-    ``outputs`` gets the figures the page needs.
-    """
-    key = (
-        "page",
-        context.url,
-        entry.pins,
-        entry.note,
-        tuple(sorted(context.catalogue.styles.items(), key=str)),
-    )
-    if key not in entry.view.fragments:
-        own = Outputs()
-        calls = Calls(PageContext(context.catalogue, own, context.url))
-        entry.view.fragments.clear()
-        entry.view.fragments[key] = (run_page(calls, entry), calls, own)
-    markdown, calls, own = entry.view.fragments[key]
-    outputs.contents.update(own.contents)
-    return markdown, calls
 
 
 def _head(entry: Entry) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from hooks.catalogue import Catalogue
-from hooks.context import Outputs
 from hooks.downloads import files_of, site_path
 from hooks.exports import export
 from hooks.figures import PLOTLY
@@ -16,8 +17,8 @@ from runner.errors import ArtifactError, LapsheetError
 _CHUNK = 1 << 20
 
 
-def write(outputs: Outputs, catalogue: Catalogue, site: Path, *, serving: bool) -> None:
-    """Write figures, exports and the files of every run that has a page below ``site``.
+def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, serving: bool) -> None:
+    """Write below ``site``: figures (path → content) with Plotly, exports, and the files of every run shown.
 
     A copied file's hash is checked on the way, so that no page can show one hash and offer another
     file: raises ArtifactError naming it. ``serving`` makes symbolic links instead and keeps exports for
@@ -32,8 +33,10 @@ def write(outputs: Outputs, catalogue: Catalogue, site: Path, *, serving: bool) 
             made.add(target.parent)
         return target
 
-    for path, content in outputs.contents.items():
+    for path, content in figures.items():
         place(path).write_bytes(content)
+    if figures:
+        shutil.copyfile(plotly_script(), place(PLOTLY))
     for entry in catalogue.entries():
         view = entry.view
         exports = view.exports or export(view)
@@ -49,14 +52,17 @@ def write(outputs: Outputs, catalogue: Catalogue, site: Path, *, serving: bool) 
                 _copy(source, target, file.size, file.sha256)
 
 
-def add_plotly(outputs: Outputs) -> None:
-    """Plotly's own library, out of the Python package, which itself is never imported: it is slow to."""
+def plotly_script() -> Path:
+    """Plotly's own library in the Python package, which itself is never imported: it is slow to.
+
+    Raises LapsheetError if it is not there.
+    """
     spec = importlib.util.find_spec("plotly")
-    folder = Path(spec.origin).parent if spec and spec.origin else None
-    script = folder / "package_data" / "plotly.min.js" if folder else None
-    if script is None or not script.is_file():
-        raise LapsheetError("plotly is not installed, or has no plotly.min.js", "Run `uv sync`.")
-    outputs.contents[PLOTLY] = script.read_bytes()
+    if spec is not None and spec.origin is not None:
+        script = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+        if script.is_file():
+            return script
+    raise LapsheetError("plotly is not installed, or has no plotly.min.js", "Run `uv sync`.")
 
 
 def _copy(source: Path, target: Path, size: int, sha256: str) -> None:

@@ -15,11 +15,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import get_toc
 
-from hooks import pages, publish
+from hooks import figures, pages, publish
 from hooks.calls import Calls
 from hooks.catalogue import Catalogue, Entry, read_catalogue
-from hooks.context import Outputs, PageContext
+from hooks.context import PageContext
 from hooks.placeholders import has_placeholder
 from hooks.settings import read_settings
 from hooks.template import resolve
@@ -30,16 +31,13 @@ log = logging.getLogger("mkdocs.hooks.lapsheet")
 
 
 class Build:
-    """What one build knows; made anew for each."""
+    """What one build knows; made anew for each. ``figures`` are files of the site: path → content."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self.outputs = Outputs()
-        self.run_pages: dict[str, Entry] = {}
+        self.runs: dict[str, Entry] = {}
         self.calls: dict[str, Calls] = {}
-
-    def page(self, page: Page) -> PageContext:
-        return PageContext(self.catalogue, self.outputs, page.url)
+        self.figures: dict[str, bytes] = {}
 
 
 _serving = False
@@ -60,44 +58,50 @@ def on_pre_build(*, config: MkDocsConfig) -> None:
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add a page for each run."""
     for entry in _build.catalogue.entries():
-        source = pages.SOURCE.format(entry.view.id)
-        _build.run_pages[source] = entry
-        files.append(File.generated(config, source, content=" ", inclusion=InclusionLevel.NOT_IN_NAV))
+        uri = pages.SOURCE.format(entry.view.id)
+        _build.runs[uri] = entry
+        files.append(File.generated(config, uri, content=" ", inclusion=InclusionLevel.NOT_IN_NAV))
     return files
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    source = page.file.src_uri
-    context = _build.page(page)
-    entry = _build.run_pages.get(source)
-    if entry is not None:
-        page.meta.update(pages.META, title=entry.view.id)
-        text, _build.calls[source] = _told(lambda: pages.render(_build.outputs, context, entry))
-        return text
+    """Resolve the page's calls; a run's page has none, and is made when Markdown is done."""
+    uri = page.file.src_uri
+    if uri in _build.runs:
+        page.meta.update(pages.META, title=_build.runs[uri].view.id)
+        return ""
     if has_placeholder(markdown):
-        raise PluginError(f"{source}: contains U+E000 or U+E001: remove these private-use characters.")
-    calls = _build.calls[source] = Calls(context)
+        raise PluginError(f"{uri}: contains U+E000 or U+E001: remove these private-use characters.")
+    calls = _build.calls[uri] = Calls(PageContext(_build.catalogue, page.url))
     # Front matter was taken off the top, and a message must name the line of the file.
     first = page.file.content_string.count("\n") - markdown.count("\n") + 1
-    return _told(lambda: resolve(markdown, calls.functions(), source, first))
+    return _told(lambda: resolve(markdown, calls.functions(), uri, first))
 
 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    source = page.file.src_uri
+    """Fill in what the calls made, or the run's page."""
+    uri = page.file.src_uri
+    if uri in _build.runs:
+        made = _told(lambda: pages.run_page(_build.catalogue, _build.runs[uri], page.url))
+        page.toc = get_toc(made.headings)  # type: ignore[arg-type]
+        if made.figures:
+            _build.figures.update([made.figures])
+        return made.html
     if any(has_placeholder(item.title) for item in _headings(page.toc)):
-        raise PluginError(f"{source}: a call stands in a heading. Give it a paragraph of its own.")
-    return _told(lambda: _build.calls[source].places.fill(html, source))
+        raise PluginError(f"{uri}: a call stands in a heading. Give it a paragraph of its own.")
+    calls = _build.calls[uri]
+    html = _told(lambda: calls.places.fill(html, uri))
+    if calls.page.figures:
+        path, content = figures.script(page.url, calls.page.figures)
+        _build.figures[path] = content
+        html += figures.source(path, calls.page.root)
+    return html
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Write figures, exports and copies of the runs' files."""
-
-    def write() -> None:
-        if any(path.startswith("figures/") for path in _build.outputs.contents):
-            publish.add_plotly(_build.outputs)
-        publish.write(_build.outputs, _build.catalogue, Path(config.site_dir), serving=_serving)
-
-    _told(write)
+    site = Path(config.site_dir)
+    _told(lambda: publish.write(_build.figures, _build.catalogue, site, serving=_serving))
 
 
 def _read(config: MkDocsConfig) -> Catalogue:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hooks.cells import Cell, cell
+from hooks.cells import EMPTY, Cell
 from hooks.figures import Figure, base_layout, config
 from hooks.grid import Grid, Key, describe_fixed
 from hooks.hues import DEFAULT, Style
@@ -57,7 +57,7 @@ def html_table(grid: Grid, styles: Styles) -> str:
     body = []
     for key in grid.rows:
         cells = "".join(
-            _html_cell(cell(grid.cells.get((key, column, metric))))
+            _html_cell(grid.parts.get((key, column, metric), EMPTY))
             for column in grid.columns
             for metric in grid.metrics
         )
@@ -134,7 +134,7 @@ def plotly_table(grid: Grid, name: str, styles: Styles) -> Figure:
     layout = base_layout(height, margin={"l": 0, "r": 0, "t": 0, "b": 0})
     spec = {"data": [trace], "layout": layout, "config": config(name, static=True)}
     min_width = round(sum(column.width for column in columns) * _CHARACTER)
-    return Figure(name, spec, f"Table: {caption(grid)}. The same table follows as text.", height, min_width)
+    return Figure(spec, f"Table: {caption(grid)}. The same table follows as text.", height, min_width)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _names(grid: Grid, position: int) -> _Column:
 
 
 def _figures(grid: Grid, across: str | int | None, metric: str) -> _Column:
-    parts = [cell(grid.cells.get((key, across, metric))) for key in grid.rows]
+    parts = [grid.parts.get((key, across, metric), EMPTY) for key in grid.rows]
     label, title = grid.column_label(across), heading(metric)
     widths = [len(item.value) + len(item.tier) + 2 for item in parts]
     widths += [len(text) for item in parts for text in (item.spread, item.short)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,22 @@ from runner.model import Case, Run, Sample
 from runner.store import StoredRun
 
 Row = dict[str, Any]
-"""One row of `runner.analysis.summary`, with None where pandas has NaN or NA except in figures."""
+"""One row of `runner.analysis.summary`: None for what is unknown, but NaN among `FIGURES`."""
+
+Columns = dict[str, list[Any]]
+"""The summary by column, with None for everything that is unknown."""
+
+FIGURES = ("median", "low", "high", "band")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One attempt: its metrics in base units, what became of it, its round, and why it does not count."""
+
+    metrics: dict[str, float]
+    status: str
+    repeat: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -23,8 +39,8 @@ class View:
     """A run that was read and summarised.
 
     ``id`` is its folder's name, and its name in every address. ``key`` is the hash of manifest and
-    samples: two views of one key show the same. ``frame`` is the summary as pandas has it, for
-    `runner.export`; ``fragments`` and ``exports`` hold what was rendered, for later builds.
+    samples: two views of one key show the same. ``fragments`` and ``exports`` hold what was rendered,
+    for later builds.
     """
 
     id: str
@@ -32,14 +48,20 @@ class View:
     manifest_sha256: str
     manifest_size: int
     stored: StoredRun
-    rows: list[Row]
-    frame: Any = field(default=None, compare=False, repr=False)
+    columns: Columns
     fragments: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     exports: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def run(self) -> Run:
         return self.stored.run
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        columns = dict(self.columns)
+        for name in FIGURES:
+            columns[name] = [math.nan if value is None else value for value in columns.get(name, [])]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     @cached_property
     def cases(self) -> dict[str, Case]:
@@ -78,6 +100,22 @@ class View:
             if row["role"] == "case":
                 found[row["metric"]].append(row)
         return found
+
+    @cached_property
+    def points(self) -> dict[str, list[Point]]:
+        """Case id → its attempts, for charts."""
+        return {
+            case: [
+                Point(
+                    sample.metrics,
+                    sample.status,
+                    sample.repeat,
+                    "; ".join(dict.fromkeys(note.code for note in sample.reasons)),
+                )
+                for sample in samples
+            ]
+            for case, samples in self.samples.items()
+        }
 
     def label(self, dimension: str, value: str | int) -> str:
         """The free-text label of a dimension's value; not escaped."""

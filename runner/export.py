@@ -25,6 +25,9 @@ MEDIAN_NOTE = (
 
 # How a spreadsheet recognises a formula: these, also after a tab or a return, also in full width.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_GUARDED = ("'", *_FORMULA)
+
+Columns = dict[str, list[Any]]
 
 
 def as_csv(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
@@ -35,13 +38,7 @@ def as_csv(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
     formula, or with an apostrophe, has one apostrophe put in front, which a reading program takes off.
     ``frame`` saves computing the summary again: all or some of this run's rows of it.
     """
-    names, columns = _columns(stored.run, summary([stored]) if frame is None else frame)
-    output = io.StringIO()
-    # The line end of the RFC is also what makes every Python version quote a lone return in a cell.
-    writer = csv.writer(output, lineterminator="\r\n")
-    writer.writerow([csv_cell(name) for name in names])
-    writer.writerows(zip(*([csv_cell(value) for value in column] for column in columns), strict=True))
-    return output.getvalue()
+    return csv_text(described(stored.run, _plain(summary([stored]) if frame is None else frame)))
 
 
 def as_json(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
@@ -49,8 +46,33 @@ def as_json(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
 
     A row has the columns of `as_csv`, with text as it is, numbers as numbers and null where unknown.
     """
-    run = stored.run
-    names, columns = _columns(run, summary([stored]) if frame is None else frame)
+    return json_text(stored.run, described(stored.run, _plain(summary([stored]) if frame is None else frame)))
+
+
+def described(run: Run, columns: Columns) -> Columns:
+    """A summary's columns with unit and labels beside them; None is what is unknown, in and out."""
+    result: Columns = {}
+    for name, values in columns.items():
+        result[name] = values
+        if name == "metric":
+            result["unit"] = [metric(str(key)).unit for key in values]
+        elif name in run.labels:
+            result[f"{name}_label"] = [None if value is None else label(run, name, value) for value in values]
+    return result
+
+
+def csv_text(columns: Columns) -> str:
+    """Columns of equal length as CSV, by the rules of `as_csv`."""
+    output = io.StringIO()
+    # The line end of the RFC is also what makes every Python version quote a lone return in a cell.
+    writer = csv.writer(output, lineterminator="\r\n")
+    writer.writerow([_cell(name) for name in columns])
+    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+    return output.getvalue()
+
+
+def json_text(run: Run, columns: Columns) -> str:
+    """A summary's columns as the JSON of `as_json`."""
     document = {
         "run": run.id,
         "suite": run.suite,
@@ -58,7 +80,7 @@ def as_json(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
         "state": run.state,
         "note": MEDIAN_NOTE,
         "warnings": [{"code": note.code, "message": note.message} for note in run.warnings],
-        "rows": [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)],
+        "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
@@ -68,32 +90,31 @@ def label(run: Run, dimension: str, value: object) -> str:
     return run.labels.get(dimension, {}).get(str(value)) or str(value)
 
 
-def csv_cell(value: Any) -> str:
-    """A value as text for a CSV cell: empty for None, and no text that a spreadsheet takes for a formula."""
+def _cells(values: list[Any]) -> list[Any]:
+    """A column for the CSV writer, which itself writes numbers as `repr` does, and None as nothing."""
+    kinds = set(map(type, values))
+    if kinds <= {int, float, type(None)}:
+        return values
+    if kinds == {str}:  # most texts of a summary are the same in many rows
+        guarded = {text: _cell(text) for text in set(values)}
+        return [guarded[text] for text in values]
+    return [_cell(value) for value in values]
+
+
+def _cell(value: Any) -> str:
+    if value.__class__ is str:
+        return f"'{value}" if value.startswith(_GUARDED) else value
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(("'", *_FORMULA)) else value
-    return repr(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _columns(run: Run, frame: pd.DataFrame) -> tuple[list[str], list[list[Any]]]:
-    """Column names and values as plain Python objects, with None for what is unknown."""
-    names: list[str] = []
-    columns: list[list[Any]] = []
-    for name in frame.columns:
-        values = [None if unknown(value) else value for value in frame[name].tolist()]
-        names.append(name)
-        columns.append(values)
-        if name == "metric":
-            names.append("unit")
-            columns.append([metric(str(key)).unit for key in values])
-        elif name in run.labels:
-            names.append(f"{name}_label")
-            columns.append([None if value is None else label(run, name, value) for value in values])
-    return names, columns
+def _plain(frame: pd.DataFrame) -> Columns:
+    """The frame's columns as plain Python objects, with None for what is unknown."""
+    return {
+        str(name): [None if unknown(value) else value for value in frame[name].tolist()]
+        for name in frame.columns
+    }
 
 
 def unknown(value: object) -> bool:

@@ -4,13 +4,17 @@
 (function () {
   "use strict";
 
-  const specs = {};
+  const boxes = document.querySelectorAll(".ls-figure");
+  const source = document.querySelector(".ls-figures");
+  if (!boxes.length || !source) {
+    return;
+  }
   const loading = {};
   const drawn = new Map();
-  let plotly = null;
+  let specs = {};
 
-  window.lapsheetFigure = function (name, spec) {
-    specs[name] = spec;
+  window.lapsheetFigures = function (figures) {
+    specs = figures;
   };
 
   function load(src) {
@@ -52,17 +56,15 @@
 
   function paint(box, spec) {
     const style = getComputedStyle(document.body);
-    return plotly.react(box, painted(spec.data, style), painted(spec.layout, style), spec.config);
+    return window.Plotly.react(box, painted(spec.data, style), painted(spec.layout, style), spec.config);
   }
 
   async function draw(box) {
-    const src = box.dataset.figure;
-    const name = src.replace(/^.*\//, "").replace(/\.js$/, "");
     try {
-      await Promise.all([load(box.dataset.plotly), load(src)]);
-      plotly = window.Plotly;
-      await paint(box, specs[name]);
-      drawn.set(box, specs[name]);
+      await Promise.all([load(source.dataset.plotly), load(source.dataset.figures)]);
+      const spec = specs[box.dataset.figure];
+      await paint(box, spec);
+      drawn.set(box, spec);
       box.classList.add("ls-drawn");
     } catch (error) {
       box.classList.add("ls-failed");
@@ -77,10 +79,6 @@
     }
   }
 
-  const boxes = document.querySelectorAll(".ls-figure");
-  if (!boxes.length) {
-    return;
-  }
   const observer = new IntersectionObserver(
     function (entries) {
       for (const entry of entries) {
