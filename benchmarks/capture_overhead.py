@@ -18,6 +18,7 @@ ARTIFACTS = Path(__file__).parent.parent / "artifacts"
 PIN = "rest"
 LEAST_MEASURED = 0.75
 MOST_OWN_CPU = 0.01
+CPU = "runner_cpu"
 
 
 def wall_cost(run_id: str | None = None, artifacts: Path = ARTIFACTS) -> Figure:
@@ -34,7 +35,7 @@ def wall_cost(run_id: str | None = None, artifacts: Path = ARTIFACTS) -> Figure:
         raise AnalysisError(f"run {run.id!r} is not complete", "Complete it: `lapsheet run … --resume`.")
     wall = (run.finished - run.created).total_seconds()
     asked = {"warmup": run.parameters.warmup, "measured": run.parameters.duration}
-    spent = {step: _seconds(kept, step) for step in sorted({step for s in kept for step in s.timing})}
+    spent = {step: _seconds(kept, step) for step in sorted({step for s in kept for step in s.timing} - {CPU})}
     measured = sum(min(sample.timing.get(step, 0.0), asked[step]) for sample in kept for step in asked)
     if not measured:
         raise AnalysisError(f"run {run.id!r} has no measured time", "Its samples need `timing`.")
@@ -42,27 +43,23 @@ def wall_cost(run_id: str | None = None, artifacts: Path = ARTIFACTS) -> Figure:
     for step, seconds in spent.items():
         print(f"  {step}: {seconds:.0f} s in {len(kept)} attempts")
     rejected = [sample for sample in stored.samples if sample.status == "rejected"]
-    print(f"  rejected: {sum(sum(sample.timing.values()) for sample in rejected):.0f} s")
+    print(f"  rejected: {sum(_seconds(rejected, step) for step in spent):.0f} s in {len(rejected)} attempts")
     return Figure("capture-wall", wall / measured, 1 / LEAST_MEASURED)
 
 
 def runner_cpu(run_id: str | None = None, artifacts: Path = ARTIFACTS) -> Figure:
-    """The runner's own processor time during samples over 1 % of one core; the mean over samples.
+    """The runner's own processor time while it measured, over 1 % of one core for as long; all attempts.
 
-    Read from the witness of the role ``runner``: the busiest of its threads times their number, so never
-    less than it was. (The witness's ``own`` counts all of the run's processes on those CPUs, which the
-    runner may share.) Raises AnalysisError where the run has no such witness.
+    Raises AnalysisError where the run's samples lack the times.
     """
     stored = _stored(run_id, artifacts)
-    found = [sample.witness["runner"] for sample in stored.samples if "runner" in sample.witness]
-    shares = [witness.busiest_thread * witness.threads for witness in found]
-    if not shares:
-        raise AnalysisError(f"run {stored.run.id!r} has no witness of the runner", "Capture it anew.")
-    mean, largest = sum(shares) / len(shares), max(shares)
-    print(
-        f"{stored.run.id}: the runner's share of one core in a sample: mean {mean:.3%}, largest {largest:.3%}"
-    )
-    return Figure("capture-cpu", mean / MOST_OWN_CPU, 1.0)
+    timed = [sample.timing for sample in stored.samples if sample.timing.keys() >= {"measured", CPU}]
+    if not timed:
+        raise AnalysisError(f"run {stored.run.id!r} lacks the runner's times", "Capture it anew.")
+    share = sum(timing[CPU] for timing in timed) / sum(timing["measured"] for timing in timed)
+    largest = max(timing[CPU] / timing["measured"] for timing in timed)
+    print(f"{stored.run.id}: the runner's share of one core: {share:.3%}, in a sample at most {largest:.3%}")
+    return Figure("capture-cpu", share / MOST_OWN_CPU, 1.0)
 
 
 def _seconds(samples: list[Sample], step: str) -> float:

@@ -14,14 +14,13 @@ from benchmarks import capture_overhead, site_build
 from benchmarks.figure import Figure
 from benchmarks.synthetic import write_run
 from runner.errors import AnalysisError, LapsheetError
-from runner.model import CpuSetWitness, Run, Sample
+from runner.model import Run, Sample
 
 LINE = re.compile(r"[a-z-]+ ratio [0-9.e+-]+ limit [0-9.e+-]+")
 
 
 def timed(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
     """As a real capture of 8 s an attempt, 1 s + 5 s of which are asked for; the last is rejected."""
-    runner = CpuSetWitness(cpus=[1], busy=0.9, busiest_cpu=0.9, busiest_thread=0.002, own=0.9, threads=2)
     timing = {
         "start": 1.0,
         "checks_before": 0.2,
@@ -30,10 +29,7 @@ def timed(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
         "checks_after": 0.2,
         "stop": 0.3,
     }
-    samples = [
-        sample.model_copy(update={"timing": timing, "witness": sample.witness | {"runner": runner}})
-        for sample in samples
-    ]
+    samples = [sample.model_copy(update={"timing": timing | {"runner_cpu": 0.0208}}) for sample in samples]
     samples[-1] = samples[-1].model_copy(update={"status": "rejected"})
     finished = run.created + timedelta(seconds=8 * len(samples))
     return run.model_copy(update={"finished": finished}), samples
@@ -72,16 +68,16 @@ def interrupted(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
     return run.model_copy(update={"state": "interrupted", "finished": None}), samples
 
 
-def test_runner_cpu_is_the_share_of_its_threads(tmp_path: Path) -> None:
+def test_runner_cpu_is_its_share_of_one_core(tmp_path: Path) -> None:
     write_run(tmp_path, "timed", servers=2, repeats=2, raw=False, mutate=timed)
     figure = capture_overhead.runner_cpu("timed", tmp_path)
-    assert figure.ratio == pytest.approx(0.4)  # two threads of at most 0.2 % each, of 1 %
+    assert figure.ratio == pytest.approx(0.4)  # 0.4 % of one core, of 1 %
     assert figure.kept
 
 
-def test_runner_cpu_needs_its_witness(tmp_path: Path) -> None:
-    write_run(tmp_path, "bare", servers=1, repeats=1, raw=False)
-    with pytest.raises(AnalysisError, match="no witness of the runner"):
+def test_runner_cpu_needs_its_times(tmp_path: Path) -> None:
+    write_run(tmp_path, "bare", servers=1, repeats=1, raw=False, mutate=without_times)
+    with pytest.raises(AnalysisError, match="lacks the runner's times"):
         capture_overhead.runner_cpu("bare", tmp_path)
 
 
