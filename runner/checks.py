@@ -152,8 +152,8 @@ def check_affinity(pids: Iterable[int], cpus: list[int]) -> int:
     return len(threads)
 
 
-def judge_outcome(findings: Findings, outcome: Outcome, workload: Workload) -> None:
-    """No request without a 2xx answer (or the status that is expected), and not none at all."""
+def judge_outcome(findings: Findings, outcome: Outcome) -> None:
+    """No request without a 2xx answer, and not none at all; a stall is flagged."""
     wrong = {status: count for status, count in outcome.statuses.items() if not 200 <= status < 300}
     if wrong:
         told = ", ".join(f"{count} × {status}" for status, count in sorted(wrong.items()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -12,13 +11,32 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from runner import __version__, capture, doctor, quickstart, store, suite, verify
+from runner import __version__, beginning, capture, doctor, quickstart, store, suite, verify
 from runner import plan as plans
-from runner.errors import ArtifactError, LapsheetError, SuiteError
+from runner.errors import ArtifactError, LapsheetError
 from runner.export import as_csv, as_json
 from runner.model import ID_RULE, Run, is_id
-from runner.plan import Options, Plan
-from runner.progress import Display, duration
+from runner.options import (
+    ARTIFACTS,
+    AsJson,
+    Connections,
+    Cpus,
+    Duration,
+    ForeignLimit,
+    GeneratorName,
+    Output,
+    Rate,
+    Repeats,
+    Seed,
+    Servers,
+    SuiteName,
+    TwinLane,
+    Warmup,
+    Workers,
+    Workloads,
+)
+from runner.plan import Options
+from runner.progress import Display
 from runner.summarize import render
 
 app = typer.Typer(
@@ -31,55 +49,6 @@ app = typer.Typer(
 )
 _out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
-
-SuiteName = Annotated[
-    str, typer.Argument(help="A bundled suite's name (see `suites`) or a .toml file's path.")
-]
-Servers = Annotated[list[str] | None, typer.Option("--server", help="Only this server; repeat for more.")]
-Workloads = Annotated[
-    list[str] | None, typer.Option("--workload", help="Only this workload; repeat for more.")
-]
-Workers = Annotated[
-    list[int] | None,
-    typer.Option(
-        "--workers", min=1, max=1024, help="Worker processes, instead of each series' own; repeatable."
-    ),
-]
-Duration = Annotated[float | None, typer.Option(min=0.1, max=3600, help="Seconds a sample is measured.")]
-Warmup = Annotated[float | None, typer.Option(min=0, max=3600, help="Seconds of load before each sample.")]
-Repeats = Annotated[int | None, typer.Option(min=1, max=1000, help="Samples a case; rankings want five.")]
-Connections = Annotated[int | None, typer.Option(min=1, max=100_000, help="Keep-alive connections.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the order of each round.")]
-Rate = Annotated[
-    float | None,
-    typer.Option(min=0.1, help="Open loop: requests/s sent whatever comes back. Without it, closed loop."),
-]
-GeneratorName = Annotated[
-    str | None, typer.Option("--generator", help="oha or k9; by default oha where it is installed.")
-]
-Cpus = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cpus", metavar="ROLE=LIST", help="CPUs of a role, as in server=1-4; repeat for each role."
-    ),
-]
-TwinLane = Annotated[
-    bool | None,
-    typer.Option(
-        "--twin/--no-twin",
-        help="The A/A lane: one server runs twice a round, which shows the noise. On unless servers or "
-        "workloads are selected.",
-    ),
-]
-ForeignLimit = Annotated[
-    float | None,
-    typer.Option(
-        min=0.01, max=1, help="Share of the server's CPUs that others may take before a sample is rejected."
-    ),
-]
-Output = Annotated[Path, typer.Option("--output", "--artifacts", help="The folder that holds the runs.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ARTIFACTS = Path("artifacts")
 
 
 def main() -> None:
@@ -170,9 +139,10 @@ def plan_command(
         ),
     )  # fmt: skip
     if json_:
-        print(json.dumps(_plan_json(plan), indent=1))
+        print(json.dumps(plans.as_json(plan), indent=1))
     else:
-        _print_plan(plan)
+        for line in plans.describe(plan):
+            _out.print(line, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -308,60 +278,13 @@ def _capture(
         raise ArtifactError(f"--id {run_id!r} is not an id", f"An id has {ID_RULE}.")
     project = Path.cwd()
     if resume:
-        plan, folder = _unfinished(loaded, options, output, run_id)
-        writer = capture.resume(plan, folder, project)
+        plan, folder = beginning.unfinished(loaded, options, output, run_id)
+        writer = beginning.resume(plan, folder, project)
     else:
         plan = plans.make(loaded, options)
-        writer = capture.begin(plan, output, project, ["lapsheet", *sys.argv[1:]], run_id)
+        writer = beginning.begin(plan, output, project, ["lapsheet", *sys.argv[1:]], run_id)
     with writer, Display(_err) as display:
         return capture.execute(plan, writer, project, display, port)
-
-
-def _unfinished(
-    loaded: suite.LoadedSuite, options: Options, output: Path, run_id: str | None
-) -> tuple[Plan, Path]:
-    """The run to resume, and its plan from its own manifest."""
-    if options != Options():
-        raise SuiteError(
-            "--resume takes all parameters from the run",
-            "Leave out everything but --id, --output and --port.",
-        )
-    names = [run_id] if run_id else store.run_ids(output)
-    runs = [store.read_manifest(store.run_folder(output, name)) for name in names]
-    open_runs = [r for r in runs if r.suite == loaded.suite.name and (r.state != "complete" or run_id)]
-    if not open_runs:
-        raise ArtifactError(
-            f"no unfinished run of suite {loaded.suite.name!r} in {output}", "See `lapsheet run`."
-        )
-    stored = max(open_runs, key=lambda r: r.created)
-    if stored.suite_file.sha256 != loaded.file.sha256:
-        raise SuiteError(
-            f"{loaded.path} is not the suite that {stored.id} began with",
-            "Restore the file, or start a new run; the stored text is in its run.json.",
-        )
-    asked = stored.parameters
-    own = Options(
-        servers=list(asked.servers),
-        workloads=list(asked.workloads),
-        workers=list(asked.workers),
-        connections=asked.connections,
-        duration=asked.duration,
-        warmup=asked.warmup,
-        repeats=asked.repeats,
-        seed=asked.seed,
-        rate=asked.rate,
-        twin=asked.twin,
-        foreign_limit=asked.foreign_limit,
-        generator=stored.generator.name,
-        cpus=[
-            f"{role}={','.join(map(str, cpus))}"
-            for role, cpus in stored.layout.roles.items()
-            if role != "runner"
-        ],
-    )
-    plan = plans.make(loaded, own)
-    plan = dataclasses.replace(plan, layout=stored.layout, cases=stored.cases, parameters=asked)
-    return plan, output / stored.id
 
 
 def _finish(final: Run, output: Path) -> None:
@@ -405,33 +328,3 @@ def _folder(output: Path, run: str) -> Path:
     if "/" in run and path.is_dir():
         return path.resolve()
     return store.run_folder(output, run.rstrip("/"))
-
-
-def _plan_json(plan: Plan) -> dict[str, object]:
-    return {
-        "suite": plan.loaded.suite.name,
-        "parameters": plan.parameters.model_dump(),
-        "generator": {"name": plan.generator.name, "version": plan.generator_version},
-        "layout": plan.layout.model_dump(),
-        "samples": plan.samples,
-        "seconds": plan.seconds,
-        "cases": [case.model_dump(exclude_none=True) for case in plan.cases],
-    }
-
-
-def _print_plan(plan: Plan) -> None:
-    parameters = plan.parameters
-    loop = f"open loop at {parameters.rate:g} requests/s" if parameters.rate else "closed loop"
-    lines = [
-        f"suite {plan.loaded.suite.name}: {plan.loaded.suite.title}",
-        f"generator {plan.generator.name} {plan.generator_version}, {loop}",
-        f"{len(plan.cases)} cases × {parameters.repeats} samples of {parameters.duration:g} s after "
-        f"{parameters.warmup:g} s warm-up, seed {parameters.seed}: {plan.samples} samples, "
-        f"about {duration(plan.seconds)}",
-        "CPUs: " + "; ".join(f"{role} {cpus}" for role, cpus in plan.layout.roles.items()),
-    ]
-    if plan.layout.note:
-        lines.append(f"note: {plan.layout.note}")
-    lines += [f"  {case.id}{' (A/A twin)' if case.role == 'twin' else ''}" for case in plan.cases]
-    for line in lines:
-        _out.print(line, markup=False, soft_wrap=True)

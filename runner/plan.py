@@ -12,6 +12,7 @@ from runner.generators import pick
 from runner.generators.base import LoadGenerator
 from runner.layout import parse_overrides, plan_layout
 from runner.model import Case, Layout, Parameters
+from runner.progress import duration
 from runner.suite import LoadedSuite
 
 # What starting, checking and stopping a server takes, beside warm-up and sample; for the estimate only.
@@ -111,6 +112,37 @@ def check_installed(loaded: LoadedSuite, parameters: Parameters) -> None:
             "Install with `uv sync --group bench` (or run by `uv run --group bench lapsheet …`), "
             "or choose other servers with --server.",
         )
+
+
+def as_json(plan: Plan) -> dict[str, object]:
+    """A plan as plain values, for `lapsheet plan --json`."""
+    return {
+        "suite": plan.loaded.suite.name,
+        "parameters": plan.parameters.model_dump(),
+        "generator": {"name": plan.generator.name, "version": plan.generator_version},
+        "layout": plan.layout.model_dump(),
+        "samples": plan.samples,
+        "seconds": plan.seconds,
+        "cases": [case.model_dump(exclude_none=True) for case in plan.cases],
+    }
+
+
+def describe(plan: Plan) -> list[str]:
+    """A plan in lines for a person."""
+    parameters = plan.parameters
+    loop = f"open loop at {parameters.rate:g} requests/s" if parameters.rate else "closed loop"
+    lines = [
+        f"suite {plan.loaded.suite.name}: {plan.loaded.suite.title}",
+        f"generator {plan.generator.name} {plan.generator_version}, {loop}",
+        f"{len(plan.cases)} cases × {parameters.repeats} samples of {parameters.duration:g} s after "
+        f"{parameters.warmup:g} s warm-up, seed {parameters.seed}: {plan.samples} samples, "
+        f"about {duration(plan.seconds)}",
+        "CPUs: " + "; ".join(f"{role} {cpus}" for role, cpus in plan.layout.roles.items()),
+    ]
+    if plan.layout.note:
+        lines.append(f"note: {plan.layout.note}")
+    lines += [f"  {case.id}{' (A/A twin)' if case.role == 'twin' else ''}" for case in plan.cases]
+    return lines
 
 
 def _check_environments(suite: suites.Suite, parameters: Parameters) -> None:

@@ -134,7 +134,7 @@ def _recompute(stored: StoredRun, report: Report) -> Iterator[str]:
         except GeneratorError as error:
             yield f"{place}: its raw files cannot be read: {error.message}"
             continue
-        again = {"rps": outcome.throughput, **outcome.latency} if outcome.ok and outcome.window > 0 else {}
+        again = outcome.metrics
         for key in sorted(again.keys() | sample.metrics.keys()):
             told, found = sample.metrics.get(key), again.get(key)
             if told is None or found is None or not math.isclose(told, found, rel_tol=RELATIVE_TOLERANCE):

@@ -86,6 +86,10 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the scratch folder and let go of the run."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         (self.folder / LOCK).unlink(missing_ok=True)
         self._lock.close()

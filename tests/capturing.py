@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from runner import capture, store, suite
+from runner import beginning, capture, store, suite
 from runner import plan as plans
 from runner.model import Case, Run, Sample
 from runner.plan import Options
@@ -69,7 +69,9 @@ def capture_run(project: Path, text: str, progress: Silent | None = None, **opti
     affinity = os.sched_getaffinity(0)
     try:
         plan = plans.make(suite.load(str(path)), Options(**options))  # type: ignore[arg-type]
-        with capture.begin(plan, project / "artifacts", project, ["lapsheet", "run", "truth.toml"]) as writer:
+        with beginning.begin(
+            plan, project / "artifacts", project, ["lapsheet", "run", "truth.toml"]
+        ) as writer:
             run = capture.execute(plan, writer, project, progress or Silent())
     finally:
         os.sched_setaffinity(0, affinity)

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner import capture, plan, suite, verify
+from runner import beginning, capture, plan, suite, verify
 from runner.errors import ArtifactError, MachineError, SuiteError
 from runner.model import Sample
 from runner.plan import Options
@@ -203,7 +203,8 @@ def test_foreign_load_rejects_and_every_attempt_is_kept(tmp_path: Path) -> None:
     finally:
         burner.kill()
         burner.wait()
-    assert [sample.status for sample in stored.samples] == ["rejected"] * 3
+    told = [(sample.status, [r.message for r in sample.reasons]) for sample in stored.samples]
+    assert [status for status, _ in told] == ["rejected"] * 3, told
     assert [sample.attempt for sample in stored.samples] == [1, 2, 3]
     for sample in stored.samples:
         assert "foreign" in codes(sample.reasons)
@@ -261,7 +262,7 @@ def test_a_busy_port_and_too_few_cpus_are_refused_before_anything_starts(tmp_pat
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with capture.begin(made, tmp_path / "artifacts", tmp_path, []) as writer:
+        with beginning.begin(made, tmp_path / "artifacts", tmp_path, []) as writer:
             with pytest.raises(MachineError, match=f"port {port} is in use"):
                 capture.execute(made, writer, tmp_path, Silent(), port)
             assert writer.samples == []
@@ -271,7 +272,7 @@ def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
     path = tmp_path / "truth.toml"
     path.write_text(suite_text({"good": []}) + 'requires = ["no-such-distribution"]\n')
     with pytest.raises(SuiteError, match=r"no-such-distribution.*good"):
-        capture.begin(plan.make(suite.load(str(path)), Options()), tmp_path / "artifacts", tmp_path, [])
+        beginning.begin(plan.make(suite.load(str(path)), Options()), tmp_path / "artifacts", tmp_path, [])
     assert not (tmp_path / "artifacts").exists()
 
 
@@ -280,12 +281,12 @@ def test_resume_refuses_what_changed_and_names_it(tmp_path: Path, field: str) ->
     path = tmp_path / "truth.toml"
     path.write_text(suite_text({"good": []}))
     made = plan.make(suite.load(str(path)), Options())
-    with capture.begin(made, tmp_path / "artifacts", tmp_path, []) as writer:
+    with beginning.begin(made, tmp_path / "artifacts", tmp_path, []) as writer:
         folder = writer.folder
     manifest = json.loads((folder / "run.json").read_text())
     manifest["comparable"][field] = "another"
     changed = json.dumps(manifest)
     (folder / "run.json").write_text(changed)
     with pytest.raises(ArtifactError, match=f"changed since it began: {field}"):
-        capture.resume(made, folder, tmp_path)
+        beginning.resume(made, folder, tmp_path)
     assert (folder / "run.json").read_text() == changed

@@ -17,10 +17,9 @@ from runner.client import Identity
 from runner.errors import RejectionError, ServerError
 from runner.generators.base import Outcome
 from runner.model import CpuSetWitness
-from runner.suite import Server, Workload
+from runner.suite import Server
 
 SERVER = Server(name="s", command=["true"], loop="a.Loop")
-WORKLOAD = Workload(name="w", path="/")
 
 
 def outcome(**changes: object) -> Outcome:
@@ -74,7 +73,7 @@ def test_json_difference(expected: object, found: object, difference: str) -> No
 
 def test_clean_sample_is_accepted() -> None:
     findings = Findings()
-    judge_outcome(findings, outcome(), WORKLOAD)
+    judge_outcome(findings, outcome())
     judge_counter(findings, 1003, outcome(), 10)
     judge_workers(findings, {1, 2}, {2, 1})
     judge_witness(findings, {"server": witness(), "generator": witness()}, 0.1)
@@ -94,14 +93,14 @@ def test_clean_sample_is_accepted() -> None:
 )
 def test_the_servers_own_failures(changes: dict, expected: list[str]) -> None:
     findings = Findings()
-    judge_outcome(findings, outcome(**changes), WORKLOAD)
+    judge_outcome(findings, outcome(**changes))
     assert codes(findings.failures) == expected
     assert findings.status == "failed"
 
 
 def test_stall_is_flagged_not_rejected() -> None:
     findings = Findings()
-    judge_outcome(findings, outcome(latency={"p50": 0.001, "max": 1.2}), WORKLOAD)
+    judge_outcome(findings, outcome(latency={"p50": 0.001, "max": 1.2}))
     assert codes(findings.flags) == ["stall"]
     assert findings.status == "accepted"
 
@@ -154,7 +153,7 @@ def test_a_saturated_generator_is_flagged_and_a_busy_server_is_not() -> None:
 def test_no_bad_environment_hides_a_servers_failure() -> None:
     findings = Findings()
     judge_witness(findings, {"server": witness(0.5), "generator": witness()}, 0.1)
-    judge_outcome(findings, outcome(errors={"timeout": 1}), WORKLOAD)
+    judge_outcome(findings, outcome(errors={"timeout": 1}))
     assert findings.status == "failed"
 
 

@@ -64,6 +64,11 @@ class Outcome:
         """2xx completions over the measured window, in 1/s: ours, because generators disagree."""
         return self.ok / self.window if self.window > 0 else 0.0
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The figures of a sample, by key of `runner.metrics`; empty without a 2xx answer."""
+        return {"rps": self.throughput, **self.latency} if self.throughput else {}
+
 
 class LoadGenerator(Protocol):
     """The interface of every generator.

@@ -1,0 +1,257 @@
+"""Beginning a run, or going on with one: the manifest, with everything known before the first sample."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from runner import machine, provenance, store
+from runner.apps import counter, identity
+from runner.errors import ArtifactError, SuiteError
+from runner.generators.base import Load
+from runner.layout import shape
+from runner.model import Generator, Lock, Note, Run
+from runner.plan import Options, Plan, check_installed, make
+from runner.redact import Redactor
+from runner.store import RAW
+from runner.suite import LoadedSuite
+from runner.writer import RunWriter, snapshot
+
+LOCK_FILE = Path("locks") / "bench.txt"
+
+
+def new_run_id(suite: str, started: datetime, salt: str) -> str:
+    """``<suite>-<UTC start>-<short hash>``."""
+    short = hashlib.sha256(f"{salt}{started.isoformat()}{os.getpid()}".encode()).hexdigest()[:6]
+    return f"{suite[:32]}-{started:%Y%m%dt%H%M%Sz}-{short}"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a run is captured in: machine, lock and source, as they are now."""
+
+    fingerprint: dict[str, Any]
+    lock: Lock | None
+    source: tuple[bytes, str] | None
+    comparable: dict[str, Any]
+
+
+def surroundings(plan: Plan, artifacts: Path, project: Path) -> Surroundings:
+    """Look at the surroundings. Raises SuiteError if a chosen server is not installed."""
+    check_installed(plan.loaded, plan.parameters)
+    fingerprint = machine.fingerprint()
+    path = project / LOCK_FILE
+    lock = provenance.lock_state(path) if path.is_file() else None
+    source = snapshot(plan.loaded.directory, artifacts)
+    return Surroundings(fingerprint, lock, source, _comparable(plan, fingerprint, source, lock))
+
+
+def begin(
+    plan: Plan, artifacts: Path, project: Path, command_line: list[str], run_id: str | None = None
+) -> RunWriter:
+    """Create the run's folder and manifest, with everything that is known before the first sample.
+
+    Raises SuiteError for what is not installed, ArtifactError for a folder that exists.
+    """
+    found = surroundings(plan, artifacts, project)
+    started = datetime.now(UTC)
+    redact = redactor(project, plan)
+    suite = plan.loaded.suite
+    run = Run(
+        id=run_id or new_run_id(suite.name, started, plan.loaded.file.sha256),
+        suite=suite.name,
+        title=suite.title,
+        created=started,
+        suite_file=plan.loaded.file,
+        parameters=plan.parameters,
+        command_line=redact.value(command_line),
+        source=provenance.source(project),
+        lock=found.lock,
+        packages=provenance.distributions(),
+        python=machine.python_build(),
+        machine=redact.value(found.fingerprint),
+        layout=plan.layout,
+        generator=Generator(
+            name=plan.generator.name,
+            version=plan.generator_version,
+            flags=_flags(plan),
+            notes=plan.generator.notes,
+        ),
+        labels={
+            "server": {server.name: server.label or server.name for server in suite.server},
+            "workload": {workload.name: workload.label or workload.name for workload in suite.workload},
+            "series": _series_labels(plan),
+        },
+        cases=plan.cases,
+        comparable=found.comparable,
+        facts={"counter_cost_s": identity.cost(counter.Counter())},
+        warnings=_warnings(plan, found),
+    )
+    writer = RunWriter(artifacts / run.id, run)
+    try:
+        if found.source:
+            writer.raw("source.tar.gz", found.source[0])
+        if found.lock:
+            writer.raw("lock.txt", redact.bytes((project / LOCK_FILE).read_bytes()))
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+def resume(plan: Plan, folder: Path, project: Path) -> RunWriter:
+    """Open an unfinished run to complete it.
+
+    Raises ArtifactError if the suite, the machine, the lock or the layout is not the one it began with.
+    """
+    found = surroundings(plan, folder.parent, project)
+    writer = RunWriter(folder)
+    try:
+        # The stored manifest went through JSON; compare what JSON keeps.
+        now, then = json.loads(json.dumps(found.comparable)), writer.run.comparable
+        changed = sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
+        if writer.run.packages != provenance.distributions():
+            changed.append("packages")
+        if changed:
+            raise ArtifactError(
+                f"{folder}: cannot resume, these changed since it began: {', '.join(changed)}",
+                "A run is one machine, one lock, one suite. Start a new run; this one stays as it is.",
+            )
+        for path in sorted((folder / RAW).glob("[0-9]*")):
+            if int(path.name) > len(writer.samples):
+                shutil.rmtree(path)  # of the sample that was running when the capture was killed
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+def unfinished(loaded: LoadedSuite, options: Options, output: Path, run_id: str | None) -> tuple[Plan, Path]:
+    """The run to resume, and its plan from its own manifest.
+
+    Raises ArtifactError if there is none, SuiteError if the suite file changed or options were given.
+    """
+    if options != Options():
+        raise SuiteError(
+            "--resume takes all parameters from the run",
+            "Leave out everything but --id, --output and --port.",
+        )
+    names = [run_id] if run_id else store.run_ids(output)
+    runs = [store.read_manifest(store.run_folder(output, name)) for name in names]
+    open_runs = [r for r in runs if r.suite == loaded.suite.name and (r.state != "complete" or run_id)]
+    if not open_runs:
+        raise ArtifactError(
+            f"no unfinished run of suite {loaded.suite.name!r} in {output}", "See `lapsheet run`."
+        )
+    stored = max(open_runs, key=lambda r: r.created)
+    if stored.suite_file.sha256 != loaded.file.sha256:
+        raise SuiteError(
+            f"{loaded.path} is not the suite that {stored.id} began with",
+            "Restore the file, or start a new run; the stored text is in its run.json.",
+        )
+    asked = stored.parameters
+    own = Options(
+        servers=list(asked.servers),
+        workloads=list(asked.workloads),
+        workers=list(asked.workers),
+        connections=asked.connections,
+        duration=asked.duration,
+        warmup=asked.warmup,
+        repeats=asked.repeats,
+        seed=asked.seed,
+        rate=asked.rate,
+        twin=asked.twin,
+        foreign_limit=asked.foreign_limit,
+        generator=stored.generator.name,
+        cpus=[
+            f"{role}={','.join(map(str, cpus))}"
+            for role, cpus in stored.layout.roles.items()
+            if role != "runner"
+        ],
+    )
+    plan = make(loaded, own)
+    plan = replace(plan, layout=stored.layout, cases=stored.cases, parameters=asked)
+    return plan, output / stored.id
+
+
+def redactor(project: Path, plan: Plan) -> Redactor:
+    """Replaces this machine's and the project's names in what the run stores."""
+    return Redactor.of_this_machine(project, suite=plan.loaded.directory)
+
+
+def _series_labels(plan: Plan) -> dict[str, str]:
+    own = {series.name: series.label or series.name for series in plan.loaded.suite.series}
+    if not plan.parameters.workers:
+        return own
+    return {f"workers-{n}": f"{n} worker{'s' if n > 1 else ''}" for n in plan.parameters.workers}
+
+
+def _flags(plan: Plan) -> list[str]:
+    parameters = plan.parameters
+    load = Load(
+        "",
+        parameters.connections,
+        parameters.duration,
+        rate=parameters.rate,
+        threads=len(plan.layout.roles["generator"]),
+    )
+    return plan.generator.flags(load)
+
+
+def _comparable(
+    plan: Plan, fingerprint: dict[str, Any], source: tuple[bytes, str] | None, lock: Lock | None
+) -> dict[str, Any]:
+    """What two runs must share for their figures to be compared, by name."""
+    suite, parameters = plan.loaded.suite, plan.parameters
+    return {
+        "application": suite.app or suite.name,
+        "application_sha256": source[1] if source else None,
+        "workloads": {
+            workload.name: hashlib.sha256(workload.model_dump_json(exclude={"label"}).encode()).hexdigest()[
+                :16
+            ]
+            for workload in suite.workload
+            if workload.name in parameters.workloads
+        },
+        "generator": plan.generator.name,
+        "generator_version": plan.generator_version,
+        "generator_flags": _flags(plan),
+        "duration": parameters.duration,
+        "warmup": parameters.warmup,
+        "rate": parameters.rate,
+        "machine": machine.machine_key(fingerprint),
+        "python": machine.python_build()["version"],
+        "lock": lock.sha256 if lock else None,
+        "layout": shape(plan.layout),
+    }
+
+
+def _warnings(plan: Plan, found: Surroundings) -> list[Note]:
+    """What a reader must know of the surroundings, beside the numbers."""
+    layout, repeats, notes = plan.layout, plan.parameters.repeats, []
+
+    def note(code: str, message: str) -> None:
+        notes.append(Note(code=code, message=message))
+
+    if layout.shared:
+        note("shared-cpus", f"shared CPUs: {layout.note}")
+    elif layout.note:
+        note("layout", layout.note)
+    virtual = found.fingerprint.get("virtualisation")
+    if virtual not in (None, "none", "bare metal", "unknown"):
+        note("virtual", f"not bare metal: {virtual}")
+    if found.lock is None:
+        note("no-lock", "captured without a lock file")
+    elif not found.lock.matches:
+        note("lock-drift", "installed packages differ from the lock")
+    if repeats < 5:
+        note("few-samples", f"{repeats} {'sample' if repeats == 1 else 'samples'} a case; rankings want five")
+    if found.source is None:
+        note("no-snapshot", "the source is over 8 MiB and not stored with the run")
+    return notes
