@@ -196,13 +196,17 @@ def test_a_suite_without_identity_says_what_it_did_not_check(tmp_path: Path) -> 
 def test_foreign_load_rejects_and_every_attempt_is_kept(tmp_path: Path) -> None:
     text = suite_text({"good": ["--delay", "0.002"]}, foreign_limit=0.1)
     cpu = min(os.sched_getaffinity(0))
-    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
     try:
-        os.sched_setaffinity(burner.pid, {cpu})
-        stored = capture_run(tmp_path, text, twin=False, cpus=[f"server={cpu}", f"generator={cpu}"])
+        for burner in burners:
+            os.sched_setaffinity(burner.pid, {cpu})
+        stored = capture_run(
+            tmp_path, text, twin=False, duration=1.0, cpus=[f"server={cpu}", f"generator={cpu}"]
+        )
     finally:
-        burner.kill()
-        burner.wait()
+        for burner in burners:
+            burner.kill()
+            burner.wait()
     told = [(sample.status, [r.message for r in sample.reasons]) for sample in stored.samples]
     assert [status for status, _ in told] == ["rejected"] * 3, told
     assert [sample.attempt for sample in stored.samples] == [1, 2, 3]
