@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -196,17 +197,15 @@ def test_a_suite_without_identity_says_what_it_did_not_check(tmp_path: Path) -> 
 def test_foreign_load_rejects_and_every_attempt_is_kept(tmp_path: Path) -> None:
     text = suite_text({"good": ["--delay", "0.002"]}, foreign_limit=0.1)
     cpu = min(os.sched_getaffinity(0))
-    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    # Not a child of this process: what the runner itself started is never foreign.
+    shell = f"taskset -c {cpu} {sys.executable} -c 'while True: pass' >/dev/null 2>&1 & echo $!"
+    burner = int(subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=True).stdout)
     try:
-        for burner in burners:
-            os.sched_setaffinity(burner.pid, {cpu})
         stored = capture_run(
             tmp_path, text, twin=False, duration=1.0, cpus=[f"server={cpu}", f"generator={cpu}"]
         )
     finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
+        os.kill(burner, signal.SIGKILL)
     told = [(sample.status, [r.message for r in sample.reasons]) for sample in stored.samples]
     assert [status for status, _ in told] == ["rejected"] * 3, told
     assert [sample.attempt for sample in stored.samples] == [1, 2, 3]
