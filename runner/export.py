@@ -5,9 +5,8 @@ Labels are free text; a CSV cell never starts like a spreadsheet's formula.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -63,16 +62,13 @@ def described(run: Run, columns: Columns) -> Columns:
 
 def csv_text(columns: Columns) -> str:
     """Columns of equal length as CSV, by the rules of `as_csv`."""
-    output = io.StringIO()
-    # The line end of the RFC is also what makes every Python version quote a lone return in a cell.
-    writer = csv.writer(output, lineterminator="\r\n")
-    writer.writerow([_cell(name) for name in columns])
-    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
-    return output.getvalue()
+    head = ",".join(_cell(name) for name in columns)
+    rows = map(",".join, zip(*map(_cells, columns.values()), strict=True))
+    return "\r\n".join([head, *rows, ""])
 
 
-def json_text(run: Run, columns: Columns) -> str:
-    """A summary's columns as the JSON of `as_json`."""
+def json_text(run: Run, columns: Columns, *, indent: bool = True) -> str:
+    """A summary's columns as the JSON of `as_json`; without ``indent`` for programs only."""
     document = {
         "run": run.id,
         "suite": run.suite,
@@ -82,7 +78,8 @@ def json_text(run: Run, columns: Columns) -> str:
         "warnings": [{"code": note.code, "message": note.message} for note in run.warnings],
         "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
+    return orjson.dumps(document, option=option).decode()
 
 
 def label(run: Run, dimension: str, value: object) -> str:
@@ -90,23 +87,30 @@ def label(run: Run, dimension: str, value: object) -> str:
     return run.labels.get(dimension, {}).get(str(value)) or str(value)
 
 
-def _cells(values: list[Any]) -> list[Any]:
-    """A column for the CSV writer, which itself writes numbers as `repr` does, and None as nothing."""
+def _cells(values: list[Any]) -> list[str]:
+    """A column's cells."""
     kinds = set(map(type, values))
-    if kinds <= {int, float, type(None)}:
-        return values
-    if kinds == {str}:  # most texts of a summary are the same in many rows
-        guarded = {text: _cell(text) for text in set(values)}
-        return [guarded[text] for text in values]
+    if kinds and kinds <= {int, float, NoneType}:
+        cells = orjson.dumps(values).decode()[1:-1].split(",")
+        return ["" if text == "null" else text for text in cells] if None in values else cells
+    if kinds <= {str, NoneType} or kinds == {bool}:  # most stand in many rows, and are made once
+        made = {value: _cell(value) for value in set(values)}
+        return [made[value] for value in values]
     return [_cell(value) for value in values]
 
 
 def _cell(value: Any) -> str:
-    if value.__class__ is str:
-        return f"'{value}" if value.startswith(_GUARDED) else value
+    """One cell, quoted where RFC 4180 asks for it."""
     if value is None:
         return ""
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return repr(value)
+    text = f"'{value}" if value.startswith(_GUARDED) else value
+    if any(character in text for character in ',"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def _plain(frame: pd.DataFrame) -> Columns:
