@@ -33,7 +33,7 @@ def export(view: View) -> dict[str, bytes]:
     }
     return {
         "summary.csv": csv_text(summary).encode(),
-        "summary.json": json_text(view.run, summary).encode(),
+        "summary.json": json_text(view.run, summary, indent=False).encode(),
         "samples.csv": csv_text(attempts).encode(),
         "samples.json": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE),
     }

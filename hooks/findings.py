@@ -33,7 +33,9 @@ def findings_block(view: View, metrics: Sequence[str] = ("rps", "p99")) -> str:
 def groups(view: View, metric: str) -> list[tuple[dict[str, str | int], list[Row]]]:
     """The rows of one metric by everything but the server, best median first, and what they share."""
     found: dict[Group, list[Row]] = {}
-    for row in view.by_metric.get(metric, []):
+    for row in view.rows(metric):
+        if row["role"] != "case":
+            continue
         found.setdefault(group_of(view, row, ["server"]), []).append(row)
     sign = -1 if METRICS[metric].better == "higher" else 1
     for rows in found.values():
@@ -123,7 +125,8 @@ def _caveats(view: View) -> list[str]:
             "<strong>Noise</strong>: unknown, because no configuration was measured twice in at least two "
             "rounds; the ranges alone decide."
         )
-    floors = {row["case"] for row in view.rows if row["floor"] and row["role"] == "case"}
+    told = zip(*(view.columns.get(name, []) for name in ("case", "role", "floor")), strict=True)
+    floors = {case for case, role, floor in told if floor and role == "case"}
     if floors:
         verb = "is a bound" if len(floors) == 1 else "are bounds"
         items.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 # Anything here may be shown by a browser as something other than itself, or hide what follows.
 _CONTROL = dict.fromkeys([*range(32), 0x7F, 0x85, 0x2028, 0x2029], " ")
@@ -15,18 +16,20 @@ def escape(text: object) -> str:
     return html.escape(str(text))
 
 
-def plotly_text(text: object) -> str:
+@lru_cache(maxsize=1 << 14)
+def plotly_text(text: str) -> str:
     """The text for a Plotly label, which would otherwise read ``<b>`` and ``&amp;`` as markup."""
-    return html.escape(str(text).translate(_CONTROL), quote=False)
+    return html.escape(text.translate(_CONTROL), quote=False)
 
 
-def plotly_lines(text: object, width: int) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def plotly_lines(text: str, width: int) -> tuple[str, ...]:
     """The text in lines of at most ``width`` columns (wide characters take two), each for a Plotly label.
 
     Lines break at spaces where they can, and inside a longer word where they must.
     """
     lines, line, used = [], "", 0
-    for word in str(text).translate(_CONTROL).split():
+    for word in text.translate(_CONTROL).split():
         for piece in _pieces(word, width):
             columns = text_width(piece)
             if line and used + 1 + columns > width:
@@ -34,11 +37,13 @@ def plotly_lines(text: object, width: int) -> list[str]:
                 line, used = piece, columns
             else:
                 line, used = f"{line} {piece}".lstrip(), used + columns + bool(line)
-    return [plotly_text(item).replace(" ", "\u00a0") for item in [*lines, line]]
+    return tuple(plotly_text(item).replace(" ", "\u00a0") for item in [*lines, line])
 
 
 def text_width(text: str) -> int:
     """Columns that a text takes: wide (East Asian) characters take two."""
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 

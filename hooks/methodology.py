@@ -178,14 +178,12 @@ def case_words(view: View, case_id: str) -> str:
 
 def _noise(view: View) -> str:
     """The A/A lane: the two medians of one configuration, and the band that follows from them."""
-    rows = {(item["case"], item["metric"]): item for item in view.rows}
+    pairs = []
+    for metric in ("rps", "p50", "p99"):
+        rows = {row["case"]: row for row in view.rows(metric)}
+        pairs += [(twin, rows[twin["twin_of"]]) for twin in rows.values() if twin["role"] == "twin"]
     body = []
-    for twin in view.rows:
-        if twin["role"] != "twin" or twin["metric"] not in ("rps", "p50", "p99"):
-            continue
-        base = rows.get((twin["twin_of"], twin["metric"]))
-        if base is None:
-            continue
+    for twin, base in pairs:
         band = "unknown" if twin["band"] != twin["band"] else f"{twin['band']:.1%}"
         name = escape(case_words(view, twin["twin_of"]))
         body.append(row(name, escape(heading(twin["metric"])), figure(base), figure(twin), band))

@@ -23,7 +23,7 @@ from hooks.methodology import sections
 SOURCE = "runs/{}/index.md"
 METRICS = ("rps", "p99")
 PERCENTILES = ("p50", "p95", "p99")
-# They would make the index that every page loads grow with every run; the Runs page is in it.
+# They would make the index that every page loads grow with every run.
 META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation"]}
 
 Heading = dict[str, Any]

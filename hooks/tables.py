@@ -173,9 +173,10 @@ def _figures(grid: Grid, across: str | int | None, metric: str) -> _Column:
 
 
 def _plotly_cell(parts: Cell) -> str:
-    tier = f"{_NBSP}{_NBSP}{_solid(parts.tier)}" if parts.tier else ""
-    short = f"<br>{_solid(parts.short)}" if parts.short else ""
-    return f"<b>{_solid(parts.value)}</b>{tier}<br>{_solid(parts.spread)}{short}"
+    """Figures and our own words: nothing in them needs escaping."""
+    tier = f"  {parts.tier}" if parts.tier else ""
+    short = f"<br>{parts.short}" if parts.short else ""
+    return f"<b>{parts.value}</b>{tier}<br>{parts.spread}{short}".replace(" ", _NBSP)
 
 
 def _solid(text: str) -> str:

@@ -57,13 +57,6 @@ class View:
         return self.stored.run
 
     @cached_property
-    def rows(self) -> list[Row]:
-        columns = dict(self.columns)
-        for name in FIGURES:
-            columns[name] = [math.nan if value is None else value for value in columns.get(name, [])]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-    @cached_property
     def cases(self) -> dict[str, Case]:
         return {case.id: case for case in self.run.cases}
 
@@ -89,17 +82,31 @@ class View:
     @cached_property
     def metrics(self) -> list[str]:
         """The metrics of this run, in the registry's order."""
-        there = {row["metric"] for row in self.rows}
-        return [key for key in METRICS if key in there]
+        return [key for key in METRICS if key in self._places]
 
     @cached_property
-    def by_metric(self) -> dict[str, list[Row]]:
-        """Metric → the rows of plain cases (neither twins nor controls)."""
-        found: dict[str, list[Row]] = {key: [] for key in self.metrics}
-        for row in self.rows:
-            if row["role"] == "case":
-                found[row["metric"]].append(row)
+    def _places(self) -> dict[str, list[int]]:
+        """Metric → the places of its rows in ``columns``."""
+        found: dict[str, list[int]] = {}
+        for place, metric in enumerate(self.columns.get("metric", [])):
+            found.setdefault(metric, []).append(place)
         return found
+
+    def rows(self, metric: str) -> list[Row]:
+        """All rows of one metric, twins and controls too, in case order."""
+        if metric not in self._rows:
+            places = self._places.get(metric, [])
+            columns = {name: [values[place] for place in places] for name, values in self.columns.items()}
+            for name in FIGURES:
+                columns[name] = [math.nan if value is None else value for value in columns.get(name, [])]
+            self._rows[metric] = [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ]
+        return self._rows[metric]
+
+    @cached_property
+    def _rows(self) -> dict[str, list[Row]]:
+        return {}
 
     @cached_property
     def points(self) -> dict[str, list[Point]]:
@@ -145,7 +152,11 @@ class View:
                 raise AnalysisError(
                     f"run {self.id} has no {name} {value!r}", near(value, self.dimensions[name])
                 )
-        rows = [row for row in self.by_metric[metric] if _matches(self.cases[row["case"]], where)]
+        rows = [
+            row
+            for row in self.rows(metric)
+            if row["role"] == "case" and _matches(self.cases[row["case"]], where)
+        ]
         if not rows:
             raise AnalysisError(f"run {self.id} has no case with {_words(where)}")
         return rows
