@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,16 +46,14 @@ class Frames:
 
 
 def frames(runs: Iterable[StoredRun]) -> Frames:
-    """The frames of some runs, in one pass.
+    """The frames of some runs, in one pass that keeps no sample, so that ``runs`` may be read as it goes.
 
     Raises AnalysisError if a sample or a twin names a case its run does not have, if a case has two
     accepted attempts in one round, or if a dimension has the name of a column.
     """
-    runs = list(runs)
     cases: list[dict[str, Any]] = []
     dimensions: dict[str, None] = {}
-    numbers: list[int] = []
-    samples: list[Sample] = []
+    records: list[tuple[Any, ...]] = []
     for stored in runs:
         run, first = stored.run, len(cases)
         known = {case.id: first + position for position, case in enumerate(run.cases)}
@@ -78,47 +76,59 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
                     place = f"case {sample.case!r}, round {sample.repeat}"
                     raise AnalysisError(f"run {run.id}: {place}: two accepted attempts, one is possible")
                 accepted.add((sample.case, sample.repeat))
-            numbers.append(known[sample.case])
-        samples += stored.samples
+            records.append(_record(known[sample.case], sample))
     clash = RESERVED.intersection(dimensions)
     if clash:
         raise AnalysisError(f"a dimension is named {min(clash)!r}, which is a column's name", "Rename it.")
     columns = [*CASE_COLUMNS, *dimensions, "environment", "kind", "wanted"]
     table = {name: pd.Series([case.get(name) for case in cases], dtype=object) for name in columns}
+    columns_of = list(zip(*records, strict=True)) or [()] * len(_RECORD)
     return Frames(
         cases=pd.DataFrame(table).astype({"wanted": "int64"}),
-        attempts=_attempts(numbers, samples),
-        values=_values(samples),
+        attempts=_attempts(*columns_of[:-1]),
+        values=_values(columns_of[-1]),
         dimensions=list(dimensions),
     )
 
 
-def _attempts(numbers: list[int], samples: list[Sample]) -> pd.DataFrame:
-    limits = [_limited_by(sample) for sample in samples]
-    return pd.DataFrame(
-        {
-            "number": np.array(numbers, dtype="int64"),
-            "repeat": np.array([sample.repeat for sample in samples], dtype="int64"),
-            "attempt": np.array([sample.attempt for sample in samples], dtype="int64"),
-            "order": np.array([sample.order for sample in samples], dtype="int64"),
-            "status": pd.Series([sample.status for sample in samples], dtype=object),
-            "reasons": pd.Series([_codes(sample.reasons) for sample in samples], dtype=object),
-            "flags": pd.Series([_codes(sample.flags) for sample in samples], dtype=object),
-            "floor": np.array([bool(limit) for limit in limits], dtype=bool),
-            "limited_by": pd.Series(limits, dtype=object),
-        }
+_RECORD = ["number", "repeat", "attempt", "order", "status", "reasons", "flags", "limited_by", "metrics"]
+
+
+def _record(number: int, sample: Sample) -> tuple[Any, ...]:
+    """What the frames need of a sample, by `_RECORD`."""
+    return (
+        number,
+        sample.repeat,
+        sample.attempt,
+        sample.order,
+        sample.status,
+        _codes(sample.reasons) if sample.reasons else "",
+        _codes(sample.flags) if sample.flags else "",
+        _limited_by(sample),
+        sample.metrics,
     )
 
 
-def _values(samples: list[Sample]) -> pd.DataFrame:
+def _attempts(*columns: Sequence[Any]) -> pd.DataFrame:
+    """The columns of `_RECORD` up to the metrics, as a frame."""
+    whole = {"number", "repeat", "attempt", "order"}
+    table: dict[str, Any] = {
+        name: np.array(values, dtype="int64") if name in whole else pd.Series(list(values), dtype=object)
+        for name, values in zip(_RECORD[:-1], columns, strict=True)
+    }
+    floor = np.array([bool(limit) for limit in table["limited_by"]], dtype=bool)
+    return pd.DataFrame(table | {"floor": floor})
+
+
+def _values(metrics: Sequence[dict[str, float]]) -> pd.DataFrame:
     """One column a metric: registered ones in the registry's order, then any others by name."""
     seen: set[str] = set()
-    for sample in samples:
-        seen.update(sample.metrics)
+    for found in metrics:
+        seen.update(found)
     keys = [key for key in METRICS if key in seen] + sorted(seen - METRICS.keys())
     return pd.DataFrame(
-        {key: np.array([sample.metrics.get(key, np.nan) for sample in samples], dtype=float) for key in keys},
-        index=pd.RangeIndex(len(samples)),
+        {key: np.array([found.get(key, np.nan) for found in metrics], dtype=float) for key in keys},
+        index=pd.RangeIndex(len(metrics)),
     )
 
 
