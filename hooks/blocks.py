@@ -27,19 +27,24 @@ def table_block(
     columns: str | None = "workload",
     metrics: Sequence[str] = ("rps", "p99"),
     where: Mapping[str, Any] | None = None,
+    figure: bool = True,
 ) -> str:
-    """One table for each group of cases (see `hooks.grid.grids`), with what its reader must know."""
+    """One table for each group of cases (see `hooks.grid.grids`), with what its reader must know.
+
+    Without ``figure`` there is the HTML table only.
+    """
     names = [rows] if isinstance(rows, str) else list(rows)
     metrics = [metrics] if isinstance(metrics, str) else metrics
     parts = []
     for grid in grids(entry.view, names, columns, metrics, where or {}):
         text = html_table(grid, page.catalogue.styles) + export_links(page, entry)
-        figure = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
-        parts.append(
-            f'<div class="ls-block"><p class="ls-title">{escape(caption(grid))}</p>'
-            f"{page.figure(figure)}"
-            f"{details('The same table as text', text, searched=True)}{_notes(grid)}</div>"
-        )
+        if figure:
+            drawn = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
+            content = page.figure(drawn) + details("The same table as text", text, searched=True)
+        else:
+            content = text
+        title = f'<p class="ls-title">{escape(caption(grid))}</p>'
+        parts.append(f'<div class="ls-block">{title}{content}{_notes(grid)}</div>')
     return "".join(parts)
 
 

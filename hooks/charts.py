@@ -24,10 +24,7 @@ _LABEL = 24
 
 @dataclass(frozen=True)
 class Line:
-    """One row of a chart: its name, its summary, and its attempts that have the metric, by round.
-
-    ``shown`` holds the attempts' figures as text.
-    """
+    """One row of a chart: its name, its summary and its attempts by round, with their figures as text."""
 
     label: str
     style: Style
@@ -43,10 +40,10 @@ def lines_of(grid: Grid, column: str | int | None, styles: Mapping[str, Style]) 
         row = grid.cells.get((key, column, metric))
         if row is None:
             continue
-        points = [point for point in grid.view.points[row["case"]] if metric in point.metrics]
+        points = grid.view.points(row["case"], metric)
         values = dict(zip(grid.row_dimensions, key, strict=True))
         style = styles.get(str(values.get("server", "")), DEFAULT)
-        shown_points = [shown(metric, point.metrics[metric]) for point in points]
+        shown_points = ["" if point.value is None else shown(metric, point.value) for point in points]
         found.append(Line(grid.row_label(key), style, row, points, shown_points))
     sign = -1 if METRICS[metric].better == "higher" else 1
     found.sort(key=lambda line: (not line.row["n"], sign * line.row["median"] if line.row["n"] else 0.0))
@@ -68,6 +65,8 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
     for y, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
         row, label = line.row, plotly_text(line.label)
         for point, text in zip(line.points, line.shown, strict=True):
+            if point.value is None:
+                continue
             hover = f"<b>{label}</b><br>{text} {unit}, round {point.repeat}"
             trace = samples if point.status == "accepted" else others
             if trace is others:
@@ -75,7 +74,7 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
             else:
                 colours.append(line.style.colour)
                 symbols.append(line.style.symbol)
-            trace["x"].append(point.metrics[metric.key] * scale)
+            trace["x"].append(point.value * scale)
             trace["y"].append(y)
             trace["hovertext"].append(hover)
         if row["n"]:
@@ -148,7 +147,7 @@ def band_of(rows: list[Row]) -> float | None:
 
 def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> str:
     """The chart's figures as an HTML table: median, range, tier and every attempt."""
-    view, metric = grid.view, METRICS[grid.metrics[0]]
+    metric = METRICS[grid.metrics[0]]
     body = []
     for line in lines:
         row = line.row
@@ -157,10 +156,8 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
             if point.status == "accepted":
                 counted.append(text)
             else:
-                rest.append(f"{text} ({point.status}: {escape(point.reason)})")
-        for point in view.points[row["case"]]:
-            if point.status != "accepted" and metric.key not in point.metrics:
-                rest.append(f"{point.status}: {escape(point.reason)}")
+                why = f"{point.status}: {escape(point.reason)}"
+                rest.append(f"{text} ({why})" if text else why)
         tier = str(row["tier"]) if row["tier"] is not None else f"none: {escape(row['untiered'])}"
         body.append(
             markup.row(

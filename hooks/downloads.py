@@ -19,14 +19,19 @@ def files_of(view: View) -> list[FileEntry]:
     return [manifest, *view.run.files]
 
 
+def folder(view: View) -> str:
+    """Where a run's page, its exports and its files are, from the site's root."""
+    return f"runs/{view.id}/"
+
+
 def site_path(view: View, entry: FileEntry) -> str:
-    """Where a file of a run is on the site, from its root: as in the repository."""
-    return f"artifacts/{view.id}/{entry.path}"
+    """Where a file of a run is on the site, from its root: beside the run's page, as in its folder."""
+    return f"{folder(view)}{entry.path}"
 
 
 def export_links(page: PageContext, entry: Entry) -> str:
     """CSV and JSON of the summary and of all samples."""
-    links = [page.link(f"data/{entry.view.id}/{name}", escape(name), " download") for name in NAMES]
+    links = [page.link(folder(entry.view) + name, escape(name), " download") for name in NAMES]
     return f'<p class="ls-note">Download: {" · ".join(links)}</p>'
 
 
@@ -34,7 +39,7 @@ def downloads_block(page: PageContext, entry: Entry) -> str:
     """The exports, then every file of the run."""
     view = entry.view
     items = "".join(
-        f"<li>{page.link(f'data/{view.id}/{name}', escape(name), ' download')}: {escape(text)}</li>"
+        f"<li>{page.link(folder(view) + name, escape(name), ' download')}: {escape(text)}</li>"
         for name, text in NAMES.items()
     )
     exports = f"<p>Derived from the files below when this site was built:</p><ul>{items}</ul>"
@@ -47,7 +52,7 @@ def downloads_block(page: PageContext, entry: Entry) -> str:
 
 
 def _table(page: PageContext, view: View, files: list[FileEntry]) -> str:
-    root = escape(f"{page.root}artifacts/{view.id}/")
+    root = escape(page.root + folder(view))
     # Paths and hashes are safe as they are: the model allows nothing that HTML would have to escape.
     rows = (
         row(

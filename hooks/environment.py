@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from hooks.drawing import cpu_drawing
 from hooks.facts import facts_table, facts_table_html, rows_of
 from hooks.markup import details, escape
@@ -53,9 +51,8 @@ def summary_line(view: View) -> str:
 
 def attempt_words(view: View) -> str:
     """How many attempts there were and what became of them, as one sentence."""
-    counts = Counter(sample.status for sample in view.stored.samples)
-    total = len(view.stored.samples)
-    words = f"{_count(total, 'sample')} taken: {counts['accepted']:,} accepted"
+    counts = view.attempts.statuses
+    words = f"{_count(len(view.attempts), 'sample')} taken: {counts['accepted']:,} accepted"
     words += f", {counts['rejected']:,} rejected (disturbed from outside)"
     return f"{words}, {counts['failed']:,} failed (the server's own doing)."
 

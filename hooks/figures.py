@@ -44,11 +44,12 @@ def box(figure: Figure, name: str) -> str:
 def script(page: str, specs: dict[str, dict[str, Any]]) -> tuple[str, bytes]:
     """The data file of a page's figures: its path from the site's root, and its content.
 
-    ``page`` is the page's address, which makes the file's name readable.
+    ``page`` is the page's address, in whose folder the file is.
     """
     content = b"lapsheetFigures(" + orjson.dumps(specs) + b");\n"
-    stem = page.strip("/").replace("/", "-").removesuffix(".html") or "index"
-    return f"figures/{stem}-{hashlib.sha256(content).hexdigest()[:12]}.js", content
+    folder = page.rpartition("/")[0]
+    name = f"figures-{hashlib.sha256(content).hexdigest()[:12]}.js"
+    return f"{folder}/{name}" if folder else name, content
 
 
 def source(path: str, root: str) -> str:

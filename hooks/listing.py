@@ -62,7 +62,7 @@ def banner(entry: Entry) -> str:
     if entry.local:
         words.append("Local, not published: no pin names this run, so a published site does not have it.")
     if run.state == "running":
-        taken, wanted = len(entry.view.stored.samples), len(run.cases) * run.parameters.repeats
+        taken, wanted = len(entry.view.attempts), len(run.cases) * run.parameters.repeats
         words.append(f"In progress: {taken} of {wanted} samples taken so far.")
     elif run.state == "interrupted":
         words.append("Interrupted: samples are missing. `lapsheet run … --resume` completes it.")
@@ -102,7 +102,7 @@ def _row(page: PageContext, entry: Entry, second: str) -> str:
         escape(second),
         f"{view.run.created:%Y-%m-%d %H:%M} UTC",
         escape(summary_line(view)),
-        f"{len(view.stored.samples):,}",
+        f"{len(view.attempts):,}",
     )
 
 

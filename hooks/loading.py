@@ -10,18 +10,31 @@ import gc
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hooks.view import Columns, View
+from hooks.attempts import Attempts, Columns, attempts_of
+from hooks.view import View
 from runner import store
 from runner.errors import ArtifactError, LapsheetError
-from runner.model import Run
+from runner.model import Run, Sample
 
 Loaded = dict[str, View | LapsheetError]
 
 _cache: dict[str, View] = {}
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A run that was read, without its samples."""
+
+    key: str
+    manifest_sha256: str
+    manifest_size: int
+    run: Run
+    attempts: Attempts
 
 
 def load(artifacts: Path, ids: Iterable[str]) -> Loaded:
@@ -30,20 +43,21 @@ def load(artifacts: Path, ids: Iterable[str]) -> Loaded:
     A manifest that lists its files is held to them: a missing file, another size, an LFS pointer or
     other bytes of the samples are errors. The hashes of raw files are checked where they are copied.
     """
+    ids = list(ids)
     with _uncollected():
         found = _load(artifacts, ids)
     kept = {view.key: view for view in found.values() if isinstance(view, View)}
     _cache.clear()
     _cache.update(kept)
-    return found
+    return {run_id: found[run_id] for run_id in ids}
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keep the garbage collector away from the samples.
+    """Keep the garbage collector away from what is read.
 
-    They are millions of small objects without a cycle among them, and it would walk through all of them
-    again and again, also while the pages are made.
+    That is a great many small objects without a cycle among them, and it would walk through them again
+    and again, also while the pages are made.
     """
     gc.unfreeze()
     gc.disable()
@@ -54,28 +68,67 @@ def _uncollected() -> Iterator[None]:
         gc.freeze()
 
 
-def _load(artifacts: Path, ids: Iterable[str]) -> Loaded:
+def _load(artifacts: Path, ids: list[str]) -> Loaded:
     found: Loaded = {}
-    fresh: dict[str, tuple[str, str, int, store.StoredRun]] = {}
-    for run_id in ids:
-        folder = artifacts / run_id
-        try:
-            manifest, samples = _bytes(folder / store.MANIFEST), _bytes(folder / store.SAMPLES)
-            sha = hashlib.sha256(manifest).hexdigest()
-            samples_sha = hashlib.sha256(samples).hexdigest()
-            key = hashlib.sha256(f"{run_id} {sha} {samples_sha}".encode()).hexdigest()
-            if key in _cache:
-                stored = _cache[key].stored
-                found[run_id] = _cache[key]
-            else:
+    fresh: dict[str, _Read] = {}
+
+    def read() -> Iterator[store.StoredRun]:
+        """Each run that is not in the cache, one after the other, while the summary is being made."""
+        for run_id in ids:
+            folder = artifacts / run_id
+            try:
+                manifest, samples = _bytes(folder / store.MANIFEST), _bytes(folder / store.SAMPLES)
+                sha = hashlib.sha256(manifest).hexdigest()
+                samples_sha = hashlib.sha256(samples).hexdigest()
+                key = hashlib.sha256(f"{run_id} {sha} {samples_sha}".encode()).hexdigest()
+                if key in _cache:
+                    _check_files(folder, _cache[key].run, samples_sha)
+                    found[run_id] = _cache[key]
+                    continue
                 stored = _renamed(store.read(folder))
-                fresh[run_id] = (key, sha, len(manifest), stored)
-            _check_files(stored, samples_sha)
-        except LapsheetError as error:
-            fresh.pop(run_id, None)
-            found[run_id] = error
-    found.update(_summarise(fresh))
+                _check_files(folder, stored.run, samples_sha)
+                attempts = attempts_of(stored.run, _known(stored))
+            except LapsheetError as error:
+                found[run_id] = error
+                continue
+            fresh[run_id] = _Read(key, sha, len(manifest), stored.run, attempts)
+            yield stored
+
+    runs = read()
+    first = next(runs, None)
+    if first is None:
+        return found
+    # Imported here because pandas is the largest part of the start, and a build that finds every run
+    # in the cache does not need it.
+    from runner.analysis import summary
+
+    try:
+        frame = summary(chain([first], runs))
+    except LapsheetError as error:
+        if len(ids) == 1:
+            return dict.fromkeys(ids, error)
+        # It is one run's fault, and no other shall suffer for it.
+        return {run_id: loaded for one in ids for run_id, loaded in _load(artifacts, [one]).items()}
+    parts = _parts(frame)
+    for run_id, one in fresh.items():
+        columns = _own(parts.get(run_id, {}), one.run)
+        folder = artifacts / run_id
+        found[run_id] = View(
+            run_id, one.key, one.manifest_sha256, one.manifest_size, folder, one.run, one.attempts, columns
+        )
     return found
+
+
+def _known(stored: store.StoredRun) -> list[Sample]:
+    """The samples. Raises ArtifactError if one names a case that the manifest does not have."""
+    cases = {case.id for case in stored.run.cases}
+    for sample in stored.samples:
+        if sample.case not in cases:
+            raise ArtifactError(
+                f"{stored.folder / store.SAMPLES}: a sample of unknown case {sample.case!r}",
+                "The samples are of another run, or the manifest is.",
+            )
+    return stored.samples
 
 
 def _bytes(path: Path) -> bytes:
@@ -93,9 +146,14 @@ def _renamed(stored: store.StoredRun) -> store.StoredRun:
     return replace(stored, run=stored.run.model_copy(update={"id": stored.folder.name}))
 
 
-def _check_files(stored: store.StoredRun, samples_sha: str) -> None:
-    for entry in stored.run.files:
-        path = stored.folder / entry.path
+def _check_files(folder: Path, run: Run, samples_sha: str) -> None:
+    for entry in run.files:
+        path = folder / entry.path
+        if entry.path != store.SAMPLES and not entry.path.startswith(f"{store.RAW}/"):
+            raise ArtifactError(
+                f"{folder / store.MANIFEST}: lists {entry.path!r}",
+                f"A run holds {store.MANIFEST}, {store.SAMPLES} and what is under {store.RAW}/.",
+            )
         try:
             size = path.stat().st_size
         except OSError:
@@ -114,28 +172,6 @@ def _check_files(stored: store.StoredRun, samples_sha: str) -> None:
                 f"{path}: its SHA-256 is not the manifest's",
                 "The run was altered after its capture; restore it, or capture it again.",
             )
-
-
-def _summarise(fresh: dict[str, tuple[str, str, int, store.StoredRun]]) -> Loaded:
-    """The views of runs that were just read; one pass for all, and one each if that fails."""
-    if not fresh:
-        return {}
-    # Imported here because pandas is the largest part of the start, and a build that finds every run
-    # in the cache does not need it.
-    from runner.analysis import summary
-
-    try:
-        frame = summary([stored for _, _, _, stored in fresh.values()])
-    except LapsheetError as error:
-        if len(fresh) == 1:
-            return dict.fromkeys(fresh, error)
-        alone = [_summarise({run_id: entry}) for run_id, entry in fresh.items()]
-        return {run_id: view for one in alone for run_id, view in one.items()}
-    parts = _parts(frame)
-    return {
-        run_id: View(run_id, key, sha, size, stored, _own(parts.get(run_id, {}), stored.run))
-        for run_id, (key, sha, size, stored) in fresh.items()
-    }
 
 
 def _parts(frame: Any) -> dict[str, Columns]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from hooks.attempts import Outcast
 from hooks.cells import figure
 from hooks.drawing import cpu_drawing
 from hooks.environment import attempt_words, software_block
@@ -14,7 +14,6 @@ from hooks.facts import facts_table, rows_of, seconds
 from hooks.markup import details, escape, row, sentence, table
 from hooks.tables import heading
 from hooks.view import View
-from runner.model import Note, Sample
 
 _FEW = 12
 
@@ -81,19 +80,14 @@ def _until(view: View) -> str:
 def _commands(view: View) -> str:
     """The runner's own command, each server's and each workload's first one of its accepted samples."""
     lines = [_command("Lapsheet", view.run.command_line)]
-    seen: set[tuple[str, str]] = set()
-    body = []
-    for sample in view.stored.samples:
-        dimensions = view.cases[sample.case].dimensions
-        for role, argv in sample.commands.items():
-            dimension = "server" if role == "server" else "workload"
-            value = str(dimensions.get(dimension, ""))
-            if (role, value) not in seen:
-                seen.add((role, value))
-                body.append((role, view.label(dimension, value), shlex.join(argv)))
+    found = sorted(view.attempts.commands.items(), key=lambda item: item[0][0] != "server")
     rows = [
-        row(escape(role), f"<bdi>{escape(label)}</bdi>", f"<code>{escape(command)}</code>")
-        for role, label, command in sorted(body, key=lambda item: item[0] != "server")
+        row(
+            escape(role),
+            view.label_html("server" if role == "server" else "workload", value),
+            f"<code>{escape(shlex.join(argv))}</code>",
+        )
+        for (role, value), argv in found
     ]
     if rows:
         caption = (
@@ -110,23 +104,17 @@ def _command(name: str, argv: Iterable[str]) -> str:
 
 
 def _checks(view: View) -> str:
-    checks = [check for sample in view.stored.samples for check in sample.checks]
-    counts = Counter((check.name, check.status) for check in checks)
-    if not counts:
-        return ""
+    counts, why = view.attempts.checks, view.attempts.unchecked
     names = dict.fromkeys(name for name, _ in counts)
-    reasons: dict[str, dict[str, None]] = {name: {} for name in names}
-    if any(status == "not checked" for _, status in counts):
-        for check in checks:
-            if check.status == "not checked" and check.detail:
-                reasons[check.name][check.detail] = None
+    if not names:
+        return ""
     caption = "Checks made before and after the samples, and what they found"
     heads = ["Check", "Passed", "Failed", "Not checked", "Why not"]
     rows = (
         row(
             escape(name),
             *(f"{counts[name, status]:,}" for status in ("ok", "failed", "not checked")),
-            escape("; ".join(reasons[name])),
+            escape("; ".join(why.get(name, []))),
         )
         for name in names
     )
@@ -136,31 +124,25 @@ def _checks(view: View) -> str:
 def _rejected(view: View) -> str:
     """Every attempt that does not count, with its reasons; then the flags of those that do."""
     parts = [f"<p>{escape(attempt_words(view))}</p>"]
-    outs = [sample for sample in view.stored.samples if sample.status != "accepted"]
+    outs = view.attempts.outcasts
     if outs:
         heads = ["Case", "Round", "Attempt", "Became", "Why"]
-        rows = (_attempt(view, sample) for sample in outs)
+        rows = (_attempt(view, attempt) for attempt in outs)
         listing = table("Attempts that do not count", heads, rows, "ls-facts")
         parts.append(listing if len(outs) <= _FEW else details(f"All {len(outs):,} of them", listing))
-    flags: dict[str, tuple[int, Note]] = {}
-    for sample in view.stored.samples:
-        for note in sample.flags:
-            count, first = flags.get(note.code, (0, note))
-            flags[note.code] = (count + 1, first)
-    if flags:
+    if view.attempts.flags:
         items = "".join(
-            f"<li>{count:,} × <strong>{escape(code)}</strong>, for example: {escape(note.message)}</li>"
-            for code, (count, note) in flags.items()
+            f"<li>{count:,} × <strong>{escape(code)}</strong>, for example: {escape(message)}</li>"
+            for code, (count, message) in view.attempts.flags.items()
         )
         parts.append(f"<p>Flags, on samples whatever became of them:</p><ul>{items}</ul>")
     return "".join(parts)
 
 
-def _attempt(view: View, sample: Sample) -> str:
-    why = "; ".join(f"{note.code}: {note.message}" for note in sample.reasons) or "no reason recorded"
-    return row(
-        escape(case_words(view, sample.case)), sample.repeat, sample.attempt, sample.status, escape(why)
-    )
+def _attempt(view: View, attempt: Outcast) -> str:
+    why = "; ".join(f"{note.code}: {note.message}" for note in attempt.reasons) or "no reason recorded"
+    case = escape(case_words(view, attempt.case))
+    return row(case, attempt.repeat, attempt.attempt, attempt.status, escape(why))
 
 
 def case_words(view: View, case_id: str) -> str:

@@ -17,7 +17,7 @@ from hooks.environment import summary_line
 from hooks.figures import script, source
 from hooks.findings import findings_block
 from hooks.listing import banner
-from hooks.markup import escape
+from hooks.markup import details, escape
 from hooks.methodology import sections
 
 SOURCE = "runs/{}/index.md"
@@ -73,8 +73,8 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
         add("Charts", "".join(charts))
         percentiles = [key for key in PERCENTILES if key in view.metrics]
         if len(percentiles) > 1:
-            text = table_block(page, entry, rows=rows, columns=columns, metrics=percentiles)
-            add("Percentiles", text)
+            text = table_block(page, entry, rows=rows, columns=columns, metrics=percentiles, figure=False)
+            add("Percentiles", details("Percentiles of latency as a table", text))
     else:
         add("Results", "<p>No sample has been taken yet.</p>")
     add("Method", "")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hooks.catalogue import Catalogue
-from hooks.downloads import files_of, site_path
+from hooks.downloads import files_of, folder, site_path
 from hooks.exports import export
 from hooks.figures import PLOTLY
 from runner.errors import ArtifactError, LapsheetError
@@ -43,9 +43,9 @@ def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, ser
         if serving:
             view.exports.update(exports)
         for name, content in exports.items():
-            place(f"data/{view.id}/{name}").write_bytes(content)
+            place(folder(view) + name).write_bytes(content)
         for file in files_of(view):
-            source, target = view.stored.folder / file.path, place(site_path(view, file))
+            source, target = view.folder / file.path, place(site_path(view, file))
             if serving:
                 target.symlink_to(source.absolute())
             else:

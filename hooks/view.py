@@ -6,29 +6,27 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from hooks.attempts import Attempts, Columns
 from hooks.markup import escape
 from hooks.near import near
 from runner.errors import AnalysisError
 from runner.metrics import METRICS, Metric
-from runner.model import Case, Run, Sample
-from runner.store import StoredRun
+from runner.model import Case, Run
 
 Row = dict[str, Any]
 """One row of `runner.analysis.summary`: None for what is unknown, but NaN among `FIGURES`."""
-
-Columns = dict[str, list[Any]]
-"""The summary by column, with None for everything that is unknown."""
 
 FIGURES = ("median", "low", "high", "band")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One attempt: its metrics in base units, what became of it, its round, and why it does not count."""
+    """One attempt: its figure in base units (None without), its status, round, and why it does not count."""
 
-    metrics: dict[str, float]
+    value: float | None
     status: str
     repeat: int
     reason: str
@@ -36,39 +34,27 @@ class Point:
 
 @dataclass(frozen=True)
 class View:
-    """A run that was read and summarised.
+    """A run that was read and summarised; its samples are in `Attempts`, and as files.
 
-    ``id`` is its folder's name, and its name in every address. ``key`` is the hash of manifest and
-    samples: two views of one key show the same. ``fragments`` and ``exports`` hold what was rendered,
-    for later builds.
+    ``id`` is its folder's name, and its name in every address; ``columns`` those of
+    `runner.analysis.summary`. ``key`` is the hash of manifest and samples: two views of one key show the
+    same. ``fragments`` and ``exports`` hold what was rendered, for later builds.
     """
 
     id: str
     key: str
     manifest_sha256: str
     manifest_size: int
-    stored: StoredRun
+    folder: Path
+    run: Run
+    attempts: Attempts
     columns: Columns
     fragments: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     exports: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
-    def run(self) -> Run:
-        return self.stored.run
-
     @cached_property
     def cases(self) -> dict[str, Case]:
         return {case.id: case for case in self.run.cases}
-
-    @cached_property
-    def samples(self) -> dict[str, list[Sample]]:
-        """Case id → its attempts, in the order of rounds."""
-        found: dict[str, list[Sample]] = {case.id: [] for case in self.run.cases}
-        for sample in self.stored.samples:
-            found[sample.case].append(sample)
-        for attempts in found.values():
-            attempts.sort(key=lambda sample: (sample.repeat, sample.attempt))
-        return found
 
     @cached_property
     def dimensions(self) -> dict[str, list[str | int]]:
@@ -109,20 +95,22 @@ class View:
         return {}
 
     @cached_property
-    def points(self) -> dict[str, list[Point]]:
-        """Case id → its attempts, for charts."""
-        return {
-            case: [
-                Point(
-                    sample.metrics,
-                    sample.status,
-                    sample.repeat,
-                    "; ".join(dict.fromkeys(note.code for note in sample.reasons)),
-                )
-                for sample in samples
-            ]
-            for case, samples in self.samples.items()
-        }
+    def order(self) -> dict[str, list[int]]:
+        """Case id → the places of its attempts in ``attempts.columns``, in the order of rounds."""
+        found: dict[str, list[int]] = {case.id: [] for case in self.run.cases}
+        columns = self.attempts.columns
+        for place, case in enumerate(columns["case"]):
+            found[str(case)].append(place)
+        for places in found.values():
+            places.sort(key=lambda place: (columns["repeat"][place], columns["attempt"][place]))
+        return found
+
+    def points(self, case: str, metric: str) -> list[Point]:
+        """Every attempt at a case, in the order of rounds."""
+        columns = self.attempts.columns
+        values = columns.get(metric) or [None] * len(self.attempts)
+        status, repeat, reasons = columns["status"], columns["repeat"], columns["reasons"]
+        return [Point(values[i], status[i], repeat[i], reasons[i]) for i in self.order[case]]
 
     def label(self, dimension: str, value: str | int) -> str:
         """The free-text label of a dimension's value; not escaped."""
