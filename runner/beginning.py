@@ -90,7 +90,7 @@ def begin(
         },
         cases=plan.cases,
         comparable=found.comparable,
-        facts={"counter_cost_s": identity.cost(counter.Counter())},
+        facts={"counter_cost_s": identity.cost(counter.Counter()), "load_at_start": machine.load()},
         warnings=_warnings(plan, found),
     )
     writer = RunWriter(artifacts / run.id, run)

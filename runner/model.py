@@ -97,13 +97,15 @@ class CpuSetWitness(Record):
 class Sample(Record):
     """One attempt at one case: accepted, rejected (environmental) or failed (the server's own).
 
-    ``metrics`` are in SI base units (see `runner.metrics`), computed by us from the raw files;
-    ``reported`` are the generator's own figures, kept beside them. ``attempt`` counts from 1 within
-    one case and repeat; ``order`` is the position in the run, from 1. ``timing`` are the seconds of each
-    step, and ``runner_cpu``, the CPU seconds that the runner itself used while it measured.
+    ``dimensions`` repeat the case's, so that a line can be read by itself. ``metrics`` are in SI base units
+    (see `runner.metrics`), computed by us from the raw files; ``reported`` are the generator's own figures,
+    kept beside them. ``attempt`` counts from 1 within one case and repeat; ``order`` is the position in
+    the run, from 1. ``timing`` are the seconds of each step, and ``runner_cpu``, the CPU seconds that the
+    runner itself used while it measured.
     """
 
     case: str
+    dimensions: dict[str, str | int] = {}
     repeat: Annotated[int, Field(ge=1)]
     attempt: Annotated[int, Field(ge=1)] = 1
     order: Annotated[int, Field(ge=1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,9 @@ from runner.model import Case, Sample
 from runner.redact import Redactor
 from runner.subject import Subject
 from runner.writer import RunWriter
+
+# Some servers log a traceback for each connection that a load generator leaves at the deadline.
+PACK_LOG_FROM = 4096
 
 
 @dataclass
@@ -47,13 +51,12 @@ class Pending:
         """Wait for the server's end, store the raw files, then the sample."""
         if self.subject is not None:
             self._finish(self.subject)
-        entries = [
-            writer.raw(f"{self.order:04d}/{name}", redactor.bytes(data))
-            for name, data in sorted(self.raw.items())
-        ]
+        files = dict(_packed(name, redactor.bytes(data)) for name, data in self.raw.items())
+        entries = [writer.raw(f"{self.order:04d}/{name}", data) for name, data in sorted(files.items())]
         findings = self.findings
         sample = Sample(
             case=self.case.id,
+            dimensions=self.case.dimensions,
             repeat=self.repeat,
             attempt=self.attempt,
             order=self.order,
@@ -84,3 +87,10 @@ class Pending:
         log = subject.captured_log()
         if log:
             self.raw["server.log"] = log
+
+
+def _packed(name: str, data: bytes) -> tuple[str, bytes]:
+    """A long log as ``.gz``; everything else as it is, because `verify` and readers parse it."""
+    if name.endswith(".log") and len(data) > PACK_LOG_FROM:
+        return f"{name}.gz", gzip.compress(data, mtime=0)
+    return name, data

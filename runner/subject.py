@@ -18,7 +18,7 @@ from runner.errors import RejectionError, ServerError
 from runner.process import ProcessTree, Spec
 from runner.suite import LoadedSuite, Server, Workload
 
-LOG_LIMIT = 128 * 1024
+LOG_LIMIT = 512 * 1024
 WRONG_ANSWER_GRACE_S = 3.0
 
 
@@ -137,7 +137,7 @@ class Subject:
             last = count
 
     def captured_log(self) -> bytes:
-        """The log, its middle left out and said so where it is over 128 KiB."""
+        """The log, its middle left out and said so where it is over 512 KiB."""
         size = self.log.stat().st_size if self.log.exists() else 0
         if size <= LOG_LIMIT:
             return self.log.read_bytes() if size else b""

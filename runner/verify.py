@@ -96,11 +96,13 @@ def _check_file(folder: Path, entry: FileEntry) -> str:
 
 def _samples(stored: StoredRun) -> Iterator[str]:
     """Every sample belongs to a case, in the order of its number, and none is accepted against a check."""
-    cases = {case.id for case in stored.run.cases}
+    cases = {case.id: case.dimensions for case in stored.run.cases}
     for number, sample in enumerate(stored.samples, 1):
         place = f"{stored.folder / SAMPLES}, line {number}"
         if sample.case not in cases:
             yield f"{place}: case {sample.case!r} is not in the manifest"
+        elif sample.dimensions and sample.dimensions != cases[sample.case]:
+            yield f"{place}: dimensions are not those of case {sample.case!r}"
         if sample.order != number:
             yield f"{place}: order is {sample.order}: a line is missing or moved"
         failed = [check.name for check in sample.checks if check.status == "failed"]

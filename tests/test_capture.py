@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import signal
@@ -19,7 +20,7 @@ from runner import beginning, capture, plan, suite, verify
 from runner.errors import ArtifactError, MachineError, SuiteError
 from runner.model import Sample
 from runner.plan import Options
-from tests.capturing import Silent, capture_run, have, suite_text
+from tests.capturing import TRUTH, Silent, capture_run, have, suite_text
 
 pytestmark = pytest.mark.skipif(bool(have("oha")), reason="needs oha (cargo install oha --locked)")
 
@@ -141,6 +142,21 @@ def test_k9_captures_and_verifies(tmp_path: Path) -> None:
     report = verify.verify(stored.folder)
     assert report.ok, report.problems
     assert report.figures >= 4
+
+
+def test_a_long_log_is_kept_packed(tmp_path: Path) -> None:
+    code = (
+        "print('x' * 9000, flush=True); import runpy, sys; sys.argv[1:] = ['--port', '{port}']; "
+        f"runpy.run_path({str(TRUTH)!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code]
+    text = suite_text({}) + f'[[server]]\nname = "loud"\ncommand = {json.dumps(command)}\n'
+    stored = capture_run(tmp_path, text, twin=False)
+    (entry,) = [entry for entry in only(stored.samples).raw if "server.log" in entry.path]
+    assert entry.path.endswith("server.log.gz")
+    assert entry.size < 1000
+    assert gzip.decompress((stored.folder / entry.path).read_bytes()).startswith(b"x" * 9000)
+    assert verify.verify(stored.folder).ok
 
 
 def test_the_wrong_loop(tmp_path: Path) -> None:

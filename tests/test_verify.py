@@ -91,6 +91,15 @@ def test_a_dropped_line(stored: StoredRun) -> None:
     assert "no attempt at" in told
 
 
+def test_dimensions_of_another_case(stored: StoredRun) -> None:
+    lines = (stored.folder / "samples.jsonl").read_bytes().splitlines()
+    sample = json.loads(lines[0])
+    sample["dimensions"] = {"server": "another"}
+    lines[0] = json.dumps(sample).encode()
+    rewrite(stored.folder, "samples.jsonl", b"\n".join(lines) + b"\n")
+    assert "dimensions are not those of case" in problems(stored)
+
+
 def test_a_sample_accepted_against_its_checks(stored: StoredRun) -> None:
     lines = (stored.folder / "samples.jsonl").read_bytes().splitlines()
     sample = json.loads(lines[0])
