@@ -54,13 +54,13 @@ class Attempts:
 def attempts_of(run: Run, samples: list[Sample]) -> Attempts:
     """The attempts of a run whose samples all name a case it has."""
     checks: Counter[tuple[str, str]] = Counter()
+    checks.update((check.name, check.status) for sample in samples for check in sample.checks)
     unchecked: dict[str, dict[str, None]] = {}
     outcasts: list[Outcast] = []
     flags: dict[str, tuple[int, str]] = {}
     commands: dict[tuple[str, str], list[str]] = {}
     cases = {case.id: case for case in run.cases}
     for sample in samples:
-        checks.update([(check.name, check.status) for check in sample.checks])
         if sample.status != "accepted":
             outcasts.append(
                 Outcast(sample.case, sample.repeat, sample.attempt, sample.status, sample.reasons)

@@ -2,75 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hooks.catalogue import Entry
 from hooks.charts import band_of, chart_title, lines_of, range_chart, samples_table
 from hooks.context import PageContext
 from hooks.downloads import export_links
-from hooks.grid import Grid, grids
+from hooks.grid import Grid
 from hooks.markup import details, escape
-from hooks.near import near
 from hooks.tables import caption, html_table, plotly_table
-from runner.errors import AnalysisError
 from runner.metrics import METRICS
 
-KINDS = ["range"]
 
-
-def table_block(
-    page: PageContext,
-    entry: Entry,
-    *,
-    rows: str | Sequence[str] = "server",
-    columns: str | None = "workload",
-    metrics: Sequence[str] = ("rps", "p99"),
-    where: Mapping[str, Any] | None = None,
-    figure: bool = True,
-) -> str:
-    """One table for each group of cases (see `hooks.grid.grids`), with what its reader must know.
-
-    Without ``figure`` there is the HTML table only.
-    """
-    names = [rows] if isinstance(rows, str) else list(rows)
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+def table_block(page: PageContext, entry: Entry, those: Sequence[Grid], *, figure: bool = True) -> str:
+    """Each grid as a table, with what its reader must know; without ``figure`` as HTML only."""
     parts = []
-    for grid in grids(entry.view, names, columns, metrics, where or {}):
+    for grid in those:
         text = html_table(grid, page.catalogue.styles) + export_links(page, entry)
         if figure:
             drawn = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
-            content = page.figure(drawn) + details("The same table as text", text, searched=True)
-        else:
-            content = text
+            text = page.figure(drawn) + details("The same table as text", text, searched=True)
         title = f'<p class="ls-title">{escape(caption(grid))}</p>'
-        parts.append(f'<div class="ls-block">{title}{content}{_notes(grid)}</div>')
+        parts.append(f'<div class="ls-block">{title}{text}{_notes(grid)}</div>')
     return "".join(parts)
 
 
-def chart_block(
-    page: PageContext,
-    entry: Entry,
-    *,
-    kind: str = "range",
-    metric: str = "rps",
-    rows: str | Sequence[str] = "server",
-    columns: str | None = "workload",
-    where: Mapping[str, Any] | None = None,
-) -> str:
-    """One chart for each group of cases and each value of ``columns``.
-
-    Raises AnalysisError for a kind of chart that does not exist.
-    """
-    if kind not in KINDS:
-        raise AnalysisError(f"no kind of chart {kind!r}", near(kind, KINDS))
-    names = [rows] if isinstance(rows, str) else list(rows)
+def chart_block(page: PageContext, entry: Entry, those: Sequence[Grid]) -> str:
+    """A range chart of the first metric, for each grid and each of its columns."""
     parts = []
-    for grid in grids(entry.view, names, columns, [metric], where or {}):
+    for grid in those:
         for column in grid.columns:
             lines = lines_of(grid, column, page.catalogue.styles)
             text = samples_table(grid, column, lines) + export_links(page, entry)
-            figure = range_chart(grid, column, lines, f"{entry.view.id}-{metric}")
+            figure = range_chart(grid, column, lines, f"{entry.view.id}-{grid.metrics[0]}")
             parts.append(
                 f'<div class="ls-block"><p class="ls-title">{escape(chart_title(grid, column))}</p>'
                 f"{page.figure(figure)}"

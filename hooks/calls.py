@@ -12,11 +12,16 @@ from hooks.context import PageContext
 from hooks.downloads import downloads_block
 from hooks.environment import environment_block
 from hooks.findings import findings_block
+from hooks.grid import grids
 from hooks.listing import NO_RUN, newest_local, runs_block, summary_block
 from hooks.markup import escape
 from hooks.methodology import Section, sections
+from hooks.near import near
 from hooks.placeholders import Placeholders
 from hooks.values import param_text, ratio_text, value_text
+from runner.errors import AnalysisError
+
+CHARTS = ["range"]
 
 
 class Calls:
@@ -56,8 +61,9 @@ class Calls:
         **where: Any,
     ) -> str:
         """A table of medians, with ranges, tiers and remarks."""
+        names, keys = _names(rows), _names(metrics)
         return self._hold_block(
-            pin, lambda e: table_block(self.page, e, rows=rows, columns=columns, metrics=metrics, where=where)
+            pin, lambda e: table_block(self.page, e, grids(e.view, names, columns, keys, where))
         )
 
     def _chart(
@@ -70,11 +76,11 @@ class Calls:
         **where: Any,
     ) -> str:
         """A chart for each value of ``columns``."""
+        if kind not in CHARTS:
+            raise AnalysisError(f"no kind of chart {kind!r}", near(kind, CHARTS))
+        names = _names(rows)
         return self._hold_block(
-            pin,
-            lambda e: chart_block(
-                self.page, e, kind=kind, metric=metric, rows=rows, columns=columns, where=where
-            ),
+            pin, lambda e: chart_block(self.page, e, grids(e.view, names, columns, [metric], where))
         )
 
     def _value(self, pin: str, metric: str = "rps", stat: str = "median", **where: Any) -> str:
@@ -162,3 +168,7 @@ class Calls:
         """The message, once a page."""
         told, self._told = self._told, True
         return self.places.block("" if told else NO_RUN)
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

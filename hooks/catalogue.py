@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from hooks.hues import Style, assign
 from hooks.loading import load
@@ -114,27 +113,20 @@ def read_catalogue(settings: Settings) -> Catalogue:
         name: Entry(view, tuple(other for other in pins if pins[other].run == view.id), pins[name].note)
         for name, view in views.items()
     }
-    local, unreadable = _local(loaded, local_ids, published={_identity(view) for view in views.values()})
+    local, unreadable = _local(loaded, local_ids)
     styles = assign([entry.view for entry in [*pinned.values(), *sorted(local, key=lambda e: e.view.id)]])
     return Catalogue(str(artifacts), pinned, local, unreadable, styles)
 
 
-def _local(
-    loaded: dict[str, View | LapsheetError], ids: list[str], published: set[tuple[str, datetime]]
-) -> tuple[list[Entry], list[Unreadable]]:
-    """The local runs, newest first, without those that are published as a copy in another folder."""
+def _local(loaded: dict[str, View | LapsheetError], ids: list[str]) -> tuple[list[Entry], list[Unreadable]]:
+    """The local runs, newest first, and those that cannot be read."""
     entries: list[Entry] = []
     unreadable: list[Unreadable] = []
     for run_id in ids:
         view = loaded[run_id]
         if isinstance(view, LapsheetError):
             unreadable.append(Unreadable(run_id, view))
-        elif _identity(view) not in published:
+        else:
             entries.append(Entry(view))
     entries.sort(key=lambda entry: (entry.view.run.created, entry.view.id), reverse=True)
     return entries, unreadable
-
-
-def _identity(view: View) -> tuple[str, datetime]:
-    """What a run keeps when its folder is renamed: its suite's hash and the time it was created."""
-    return view.run.suite_file.sha256, view.run.created

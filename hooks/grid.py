@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hooks.cells import Cell, cell
@@ -22,7 +21,8 @@ class Grid:
 
     ``rows`` holds the values of ``row_dimensions``, the best first; ``columns`` the values of
     ``column_dimension`` (one None without one); ``fixed`` what all cells share and a caption must say.
-    ``cells`` maps (row, column, metric) to the summary's row, where there is such a case.
+    ``cells`` maps (row, column, metric) to the summary's row, where there is such a case; it and ``words``
+    (the same cells as words, made when they are asked for) may hold more metrics than the grid shows.
     """
 
     view: View
@@ -34,10 +34,19 @@ class Grid:
     fixed: dict[str, str | int]
     cells: dict[tuple[Key, str | int | None, str], Row]
 
-    @cached_property
-    def parts(self) -> dict[tuple[Key, str | int | None, str], Cell]:
-        """The words of every cell there is."""
-        return {place: cell(row) for place, row in self.cells.items()}
+    words: dict[tuple[Key, str | int | None, str], Cell] = field(default_factory=dict)
+
+    def part(self, key: Key, column: str | int | None, metric: str) -> Cell:
+        """The words of a cell; `EMPTY` where the run has no such case."""
+        place = (key, column, metric)
+        if place not in self.words:
+            self.words[place] = cell(self.cells.get(place))
+        return self.words[place]
+
+    def only(self, metrics: Sequence[str]) -> Grid:
+        """The same cells with some of their metrics, ordered by the first of these."""
+        rows = sorted(self.rows, key=_order(self.cells, self.columns, metrics))
+        return replace(self, rows=rows, metrics=list(metrics))
 
     def column_label(self, value: str | int | None) -> str:
         """Free text; not escaped."""
@@ -51,7 +60,7 @@ class Grid:
         return " · ".join(labels)
 
     def all_rows(self) -> list[Row]:
-        return list(self.cells.values())
+        return [row for (_, _, metric), row in self.cells.items() if metric in self.metrics]
 
 
 def grids(
@@ -110,6 +119,15 @@ def _grid(
         cells[key, dimensions.get(columns) if columns else None, row["metric"]] = row
     across = list(dict.fromkeys(column for _, column, _ in cells))
     keys = list(dict.fromkeys(key for key, _, _ in cells))
+    keys.sort(key=_order(cells, across, metrics))
+    return Grid(view, rows, columns, keys, across, metrics, fixed, cells)
+
+
+def _order(
+    cells: Mapping[tuple[Key, str | int | None, str], Row],
+    across: Sequence[str | int | None],
+    metrics: Sequence[str],
+) -> Callable[[Key], tuple[bool, float]]:
     lead = [(column, metric) for column in across for metric in metrics]
 
     def order(key: Key) -> tuple[bool, float]:
@@ -121,8 +139,7 @@ def _grid(
                 return (column, metric) != lead[0], sign * row["median"]
         return True, 0.0
 
-    keys.sort(key=order)
-    return Grid(view, rows, columns, keys, across, metrics, fixed, cells)
+    return order
 
 
 def describe_fixed(view: View, fixed: Mapping[str, str | int]) -> str:

@@ -10,7 +10,7 @@ import gc
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def _load(artifacts: Path, ids: list[str]) -> Loaded:
                     _check_files(folder, _cache[key].run, samples_sha)
                     found[run_id] = _cache[key]
                     continue
-                stored = _renamed(store.read(folder))
+                stored = store.read(folder)
                 _check_files(folder, stored.run, samples_sha)
                 attempts = attempts_of(stored.run, _known(stored))
             except LapsheetError as error:
@@ -139,11 +139,6 @@ def _bytes(path: Path) -> bytes:
         return b""
     except OSError as error:
         raise ArtifactError(f"{path}: {error.strerror}", "Check the file's permissions.") from None
-
-
-def _renamed(stored: store.StoredRun) -> store.StoredRun:
-    """The run under its folder's name: a committed copy of a run still here keeps the run's own id."""
-    return replace(stored, run=stored.run.model_copy(update={"id": stored.folder.name}))
 
 
 def _check_files(folder: Path, run: Run, samples_sha: str) -> None:

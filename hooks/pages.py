@@ -5,7 +5,7 @@ It is made as HTML at once, because turning its headings through Markdown would 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from hooks.downloads import downloads_block
 from hooks.environment import summary_line
 from hooks.figures import script, source
 from hooks.findings import findings_block
+from hooks.grid import Grid, grids
 from hooks.listing import banner
 from hooks.markup import details, escape
 from hooks.methodology import sections
@@ -68,12 +69,16 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
     rows, columns = axes(entry)
     metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
     if metrics and rows:
-        add("Results", table_block(page, entry, rows=rows, columns=columns, metrics=metrics))
-        charts = (chart_block(page, entry, metric=key, rows=rows, columns=columns) for key in metrics)
-        add("Charts", "".join(charts))
         percentiles = [key for key in PERCENTILES if key in view.metrics]
+        those = grids(view, rows, columns, list(dict.fromkeys([*metrics, *percentiles])), {})
+
+        def shown(keys: Sequence[str]) -> list[Grid]:
+            return [grid.only(keys) for grid in those]
+
+        add("Results", table_block(page, entry, shown(metrics)))
+        add("Charts", "".join(chart_block(page, entry, shown([key])) for key in metrics))
         if len(percentiles) > 1:
-            text = table_block(page, entry, rows=rows, columns=columns, metrics=percentiles, figure=False)
+            text = table_block(page, entry, shown(percentiles), figure=False)
             add("Percentiles", details("Percentiles of latency as a table", text))
     else:
         add("Results", "<p>No sample has been taken yet.</p>")

@@ -27,17 +27,23 @@ from hooks.template import resolve
 from runner.errors import LapsheetError
 
 T = TypeVar("T")
+_LATER = "<!-- the run's page -->"
 log = logging.getLogger("mkdocs.hooks.lapsheet")
 
 
 class Build:
-    """What one build knows; made anew for each. ``figures`` are files of the site: path → content."""
+    """What one build knows; made anew for each.
+
+    ``figures`` are files of the site, path → content; ``pages`` the HTML of runs that MkDocs has yet to
+    write.
+    """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self.runs: dict[str, Entry] = {}
         self.calls: dict[str, Calls] = {}
         self.figures: dict[str, bytes] = {}
+        self.pages: dict[str, str] = {}
 
 
 _serving = False
@@ -86,7 +92,8 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
         page.toc = get_toc(made.headings)  # type: ignore[arg-type]
         if made.figures:
             _build.figures.update([made.figures])
-        return made.html
+        _build.pages[uri] = made.html
+        return _LATER
     if any(has_placeholder(item.title) for item in _headings(page.toc)):
         raise PluginError(f"{uri}: a call stands in a heading. Give it a paragraph of its own.")
     calls = _build.calls[uri]
@@ -96,6 +103,12 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
         _build.figures[path] = content
         html += figures.source(path, calls.page.root)
     return html
+
+
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """Put a run's page into its frame, past the plugins that would search and copy it."""
+    html = _build.pages.pop(page.file.src_uri, None)
+    return output if html is None else output.replace(_LATER, html, 1)
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

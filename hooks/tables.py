@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hooks.cells import EMPTY, Cell
+from hooks.cells import Cell
 from hooks.figures import Figure, base_layout, config
 from hooks.grid import Grid, Key, describe_fixed
 from hooks.hues import DEFAULT, Style
@@ -57,9 +57,7 @@ def html_table(grid: Grid, styles: Styles) -> str:
     body = []
     for key in grid.rows:
         cells = "".join(
-            _html_cell(grid.parts.get((key, column, metric), EMPTY))
-            for column in grid.columns
-            for metric in grid.metrics
+            _html_cell(grid.part(key, column, metric)) for column in grid.columns for metric in grid.metrics
         )
         body.append(f"<tr>{_row_heads(grid, key, styles)}{cells}</tr>")
     text = caption(grid)
@@ -163,7 +161,7 @@ def _names(grid: Grid, position: int) -> _Column:
 
 
 def _figures(grid: Grid, across: str | int | None, metric: str) -> _Column:
-    parts = [grid.parts.get((key, across, metric), EMPTY) for key in grid.rows]
+    parts = [grid.part(key, across, metric) for key in grid.rows]
     label, title = grid.column_label(across), heading(metric)
     widths = [len(item.value) + len(item.tier) + 2 for item in parts]
     widths += [len(text) for item in parts for text in (item.spread, item.short)]
