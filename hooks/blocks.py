@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hooks.catalogue import Entry
+from hooks.cells import percent
 from hooks.charts import band_of, chart_title, lines_of, range_chart, samples_table
 from hooks.context import PageContext
 from hooks.downloads import export_links
@@ -70,7 +71,7 @@ def _band_words(grid: Grid) -> str:
         for column in grid.columns:
             rows = [row for (_, c, m), row in grid.cells.items() if c == column and m == metric]
             band = band_of(rows)
-            text = "unknown" if band is None else f"{band:.1%}"
+            text = "unknown" if band is None else percent(band)
             label = grid.column_label(column)
             bands.setdefault(METRICS[metric].label, []).append(f"{text} on {label}" if label else text)
     if all(text.startswith("unknown") for texts in bands.values() for text in texts):

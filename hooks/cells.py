@@ -33,6 +33,11 @@ def shown(metric: str, value: float) -> str:
     return METRICS[metric].show(value)
 
 
+def percent(share: float) -> str:
+    """A relative noise band for reading: ``1.2 %``."""
+    return f"{share * 100:.1f} %"
+
+
 def floor_sign(row: Row) -> str:
     """A saturated generator makes a throughput a lower bound, and a latency an upper one."""
     if not row["floor"]:

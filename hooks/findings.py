@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hooks.cells import figure, spread
+from hooks.cells import figure, percent, spread
 from hooks.charts import band_of
 from hooks.claims import possible_rivals
 from hooks.environment import attempt_words
@@ -111,7 +111,7 @@ def _caveats(view: View) -> list[str]:
     for metric in ("rps", "p99"):
         bands = [band for _, rows in groups(view, metric) if (band := band_of(rows)) is not None]
         if bands:
-            low, high = f"{min(bands):.1%}", f"{max(bands):.1%}"
+            low, high = percent(min(bands)), percent(max(bands))
             label = METRICS[metric].label
             span = low if low == high else f"{low} to {high}"
             spans.append(f"{span} in {escape(label[:1].lower() + label[1:])}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hooks.attempts import Outcast
-from hooks.cells import figure
+from hooks.cells import figure, percent
 from hooks.drawing import cpu_drawing
 from hooks.environment import attempt_words, software_block
 from hooks.facts import facts_table, rows_of, seconds
@@ -166,7 +166,7 @@ def _noise(view: View) -> str:
         pairs += [(twin, rows[twin["twin_of"]]) for twin in rows.values() if twin["role"] == "twin"]
     body = []
     for twin, base in pairs:
-        band = "unknown" if twin["band"] != twin["band"] else f"{twin['band']:.1%}"
+        band = "unknown" if twin["band"] != twin["band"] else percent(twin["band"])
         name = escape(case_words(view, twin["twin_of"]))
         body.append(row(name, escape(heading(twin["metric"])), figure(base), figure(twin), band))
     if not body:
