@@ -113,13 +113,15 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
             "gridcolor": "var(--ls-line)",
             "zeroline": False,
             "fixedrange": True,
-            "nticks": 6,
+            "tickformat": ",",
+            "nticks": 5,
         },
         yaxis={
             "tickmode": "array",
             "tickvals": list(range(len(lines) - 1, -1, -1)),
             "ticktext": ticks,
             "range": [-0.6, max(0, len(lines) - 1) + 0.6],
+            "ticklabelstandoff": 8,
             "automargin": True,
             "fixedrange": True,
             "showgrid": False,
@@ -177,7 +179,7 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
 def _tick(line: Line) -> str:
     """The row's name, and "≥" where its figure is a bound."""
     sign = f" {floor_sign(line.row).strip()}" if line.row["n"] else ""
-    return f"{'<br>'.join(plotly_lines(line.label, _LABEL))}{sign} "
+    return f"{'<br>'.join(plotly_lines(line.label, _LABEL))}{sign}"
 
 
 def _hover(label: str, unit: str, row: Row) -> str:

@@ -18,7 +18,7 @@ def environment_block(view: View) -> str:
 def software_block(view: View) -> str:
     """Interpreter, generator, lock, source, and every installed distribution."""
     run = view.run
-    rows = [(f"Python: {name.lower()}", escape(value)) for name, value in rows_of(run.python)]
+    rows = [(name, escape(value)) for name, value in rows_of({"Python": run.python})]
     threads = f", {_count(run.generator.threads, 'thread')} seen" if run.generator.threads else ""
     rows.append(("Load generator", escape(f"{run.generator.name} {run.generator.version}{threads}")))
     if run.generator.flags:

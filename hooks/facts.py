@@ -8,6 +8,7 @@ from typing import Any
 from hooks.markup import escape, row, table
 
 _WORDS = {"cpu": "CPU", "cpus": "CPUs", "smt": "SMT", "os": "OS", "libc": "C library", "url": "URL"}
+_WORDS |= {name: name.upper() for name in ("gil", "lto", "numa", "pgo")}
 
 
 def rows_of(facts: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:

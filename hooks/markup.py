@@ -82,7 +82,7 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[str], kind: str = "
 
     Without ``heads`` it has no head: a list of names and values.
     """
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    head = " ".join([f'<th scope="col">{escape(text)}</th>' for text in heads])
     thead = f"<thead><tr>{head}</tr></thead>" if heads else ""
     css = f"ls-table {kind}".strip()
     body = f"<caption>{escape(caption)}</caption>{thead}<tbody>{''.join(rows)}</tbody>"
@@ -90,8 +90,11 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[str], kind: str = "
 
 
 def row(head: str, *cells: object) -> str:
-    """A table's row, of HTML: the cell that names it, then the others."""
-    return f'<tr><th scope="row">{head}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+    """A table's row, of HTML: the cell that names it, then the others.
+
+    With spaces between them, or a search would find their words grown together.
+    """
+    return f'<tr><th scope="row">{head}</th> {" ".join([f"<td>{cell}</td>" for cell in cells])}</tr>\n'
 
 
 def details(summary: str, content: str, *, searched: bool = False) -> str:

@@ -39,33 +39,35 @@ def caption(grid: Grid) -> str:
 
 def html_table(grid: Grid, styles: Styles) -> str:
     """The grid as a table with caption and scopes, in a box that scrolls on a narrow screen."""
-    per_column = len(grid.metrics)
-    head = []
     depth = 2 if grid.column_dimension else 1
-    corner = "".join(
+    corner = [
         f'<th scope="col" rowspan="{depth}">{escape(name.capitalize())}</th>' for name in grid.row_dimensions
-    )
-    metrics = "".join(f'<th scope="col">{escape(heading(key))}</th>' for key in grid.metrics)
+    ]
+    metrics = [f'<th scope="col">{escape(heading(key))}</th>' for key in grid.metrics]
     if grid.column_dimension:
-        groups = "".join(
-            f'<th scope="colgroup" colspan="{per_column}"><bdi>{escape(grid.column_label(column))}</bdi></th>'
-            for column in grid.columns
-        )
-        head = [f"<tr>{corner}{groups}</tr>", f"<tr>{metrics * len(grid.columns)}</tr>"]
+        span = f'scope="colgroup" colspan="{len(metrics)}"'
+        labels = [escape(grid.column_label(column)) for column in grid.columns]
+        groups = [f"<th {span}><bdi>{label}</bdi></th>" for label in labels]
+        head = [[*corner, *groups], metrics * len(grid.columns)]
     else:
-        head = [f"<tr>{corner}{metrics}</tr>"]
+        head = [[*corner, *metrics]]
     body = []
     for key in grid.rows:
-        cells = "".join(
-            _html_cell(grid.part(key, column, metric)) for column in grid.columns for metric in grid.metrics
-        )
-        body.append(f"<tr>{_row_heads(grid, key, styles)}{cells}</tr>")
+        cells = _row_heads(grid, key, styles)
+        for column in grid.columns:
+            cells += [_html_cell(grid.part(key, column, metric)) for metric in grid.metrics]
+        body.append(cells)
     text = caption(grid)
     table = (
         f'<table class="ls-table"><caption>{escape(text)}. Median; below it the range and number of samples.'
-        f"</caption><thead>{''.join(head)}</thead><tbody>{''.join(body)}</tbody></table>"
+        f"</caption><thead>{_rows(head)}</thead><tbody>{_rows(body)}</tbody></table>"
     )
     return scroll(table, text)
+
+
+def _rows(rows: list[list[str]]) -> str:
+    """Rows of cells, with spaces between them, or a search would find their words grown together."""
+    return "".join([f"<tr>{' '.join(cells)}</tr>\n" for cells in rows])
 
 
 def swatch(style: Style) -> str:
@@ -73,23 +75,22 @@ def swatch(style: Style) -> str:
     return f'<span class="ls-dot ls-hue-{style.hue}" aria-hidden="true"></span>'
 
 
-def _row_heads(grid: Grid, key: Key, styles: Styles) -> str:
+def _row_heads(grid: Grid, key: Key, styles: Styles) -> list[str]:
     heads = []
     for position, (name, value) in enumerate(zip(grid.row_dimensions, key, strict=True)):
         dot = swatch(styles.get(str(value), DEFAULT)) if name == "server" else ""
         label = grid.view.label_html(name, value)
-        tag = 'th scope="row"' if position == 0 else "td"
-        heads.append(f"<{tag}>{dot}{label}</{tag.split()[0]}>")
-    return "".join(heads)
+        heads.append(f"<td>{dot}{label}</td>" if position else f'<th scope="row">{dot}{label}</th>')
+    return heads
 
 
 def _html_cell(parts: Cell) -> str:
-    tier = f' <span class="ls-tier">{parts.tier}</span>' if parts.tier else ""
-    remarks = "".join(f'<span class="ls-remark">{escape(text)}</span>' for text in parts.remarks)
-    return (
-        f'<td><span class="ls-value">{parts.value}</span>{tier}'
-        f'<span class="ls-spread">{parts.spread}</span>{remarks}</td>'
-    )
+    words = [f'<span class="ls-value">{parts.value}</span>']
+    if parts.tier:
+        words.append(f'<span class="ls-tier">{parts.tier}</span>')
+    words.append(f'<span class="ls-spread">{parts.spread}</span>')
+    words += [f'<span class="ls-remark">{escape(text)}</span>' for text in parts.remarks]
+    return f"<td>{' '.join(words)}</td>"
 
 
 def plotly_table(grid: Grid, name: str, styles: Styles) -> Figure:

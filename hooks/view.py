@@ -118,7 +118,7 @@ class View:
 
     def label_html(self, dimension: str, value: str | int) -> str:
         """The label as HTML; isolated, so that right-to-left text does not reorder what follows."""
-        return f"<bdi>{escape(self.label(dimension, value))}</bdi>"
+        return f'<bdi class="ls-name">{escape(self.label(dimension, value))}</bdi>'
 
     def metric(self, key: str) -> Metric:
         """The metric of that key. Raises AnalysisError if this run has none."""

@@ -1,0 +1,330 @@
+"""The built site in headless Chromium, as a reader meets it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+from sites import EVIL, Builder, pin, served
+
+from benchmarks.synthetic import flawed, write_run
+from runner import store
+from runner.model import Note, Run, Sample
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (group dev)")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+]
+PAGES = ["", "rest/", "methodology/", "raw/", "runs/", "runs/ref-rest/", "runs/rest-evil/"]
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH: apt-get install chromium")
+
+
+def evil(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
+    run, samples = flawed(run, samples)
+    note = Note(code="<b>code</b>", message=EVIL)
+    samples = [s.model_copy(update={"reasons": [note]}) if s.reasons else s for s in samples]
+    labels = {kind: {name: f"{EVIL} {name}" for name in names} for kind, names in run.labels.items()}
+    return run.model_copy(update={"title": EVIL, "labels": labels, "warnings": [note]}), samples
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    """The project's pages over one flawed run, and a local one whose every text is hostile."""
+    with pytest.MonkeyPatch.context() as patch:
+        builder = Builder(tmp_path_factory.mktemp("site"), patch)
+        write_run(builder.artifacts, "ref-rest", mutate=flawed)
+        write_run(builder.artifacts, "rest-evil", servers=4, mutate=evil)
+        pin(builder.artifacts, rest="ref-rest")
+        builder.build(local=True)
+        return builder
+
+
+@pytest.fixture(scope="module")
+def address(site: Builder) -> Iterator[str]:
+    with served(site.site) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page that was opened, with everything it complained of and asked for."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        self.context = browser.new_context(**({"viewport": {"width": 1400, "height": 900}} | options))
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda m: m.type in ("error", "warning") and self.complaints.append(m.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, url: str) -> Visit:
+        self.page.goto(url)
+        return self
+
+    def draw(self) -> int:
+        """Scroll through the page until every figure is drawn; how many there are."""
+        boxes = self.page.locator(".ls-figure")
+        count: int = boxes.count()
+        for number in range(count):
+            boxes.nth(number).scroll_into_view_if_needed()
+            self.page.locator(".ls-figure").nth(number).locator("svg.main-svg").first.wait_for()
+        self.page.wait_for_function("document.querySelectorAll('.ls-drawn').length == " + str(count))
+        return count
+
+
+@pytest.fixture
+def visit(chromium: Any) -> Iterator[Any]:
+    visits: list[Visit] = []
+
+    def make(url: str, **options: Any) -> Visit:
+        visits.append(Visit(chromium, **options))
+        return visits[-1].open(url)
+
+    yield make
+    for one in visits:
+        one.context.close()
+
+
+# --- every page -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_has_no_complaint_and_asks_nobody_else(visit: Any, address: str, page: str) -> None:
+    found = visit(address + page)
+    found.draw()
+    assert found.complaints == []
+    assert {url for url in found.requests if not url.startswith((address, "data:", "blob:"))} == set()
+    assert found.page.evaluate("window.pwned") is None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_as_wide_as_a_phone(visit: Any, address: str, page: str) -> None:
+    found = visit(address + page, viewport={"width": 390, "height": 800}, color_scheme="dark")
+    found.draw()
+    found.page.evaluate("document.querySelectorAll('details').forEach(box => box.open = true)")
+    width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert found.page.evaluate(width) == 0
+    # What is wider than the screen stands in a box that scrolls.
+    cut = found.page.evaluate(
+        """() => [...document.querySelectorAll('.md-content table, .md-content .ls-figure')]
+            .map(node => [node, node.closest('.ls-scroll, .ls-figure-scroll')])
+            .filter(([node, box]) => node.offsetWidth > box.clientWidth)
+            .filter(([node, box]) => getComputedStyle(box).overflowX != 'auto').length"""
+    )
+    assert cut == 0
+
+
+# --- figures ----------------------------------------------------------------------------------------
+
+
+def test_figures_are_drawn_with_every_point(visit: Any, address: str, site: Builder) -> None:
+    found = visit(address + "rest/")
+    assert found.draw() == 6
+    stored = store.read(site.artifacts / "ref-rest")
+    samples = [s for s in stored.samples if "/get_item/" in s.case and not s.case.endswith("/twin")]
+    accepted = sum(sample.status == "accepted" for sample in samples)
+    assert accepted == 13 * 5 - 2
+    chart = found.page.locator(".ls-figure").nth(1)
+    traces = chart.locator(".scatterlayer .trace")
+    assert traces.count() == 4
+    points = [traces.nth(number).locator(".points path").count() for number in range(4)]
+    assert points == [0, accepted, 13, len(samples) - accepted]
+    assert chart.locator(".shapelayer path").count() == 1
+    labels = chart.locator(".yaxislayer-above .ytick text")
+    assert labels.count() == 14
+    assert labels.first.text_content() == "granian ≥"
+
+
+def test_plotly_table_is_whole(visit: Any, address: str) -> None:
+    """Nothing scrolls inside it, and its last row ends within its box."""
+    found = visit(address + "rest/")
+    found.draw()
+    table = found.page.locator(".ls-figure").first
+    cells = table.locator(".column-cell")
+    box = table.bounding_box()
+    bottoms = [cells.nth(number).bounding_box() for number in range(cells.count())]
+    last = max(cell["y"] + cell["height"] for cell in bottoms if cell)
+    assert last <= box["y"] + box["height"]
+    assert box["y"] + box["height"] - last < 60
+    assert "daphne" in table.text_content()
+    assert (
+        table.locator(".scrollbar-glyph").count() == 0
+        or not table.locator(".scrollbar-glyph").first.is_visible()
+    )
+
+
+def test_plotly_table_of_hostile_labels_is_whole(visit: Any, address: str) -> None:
+    found = visit(address + "runs/rest-evil/")
+    found.draw()
+    table = found.page.locator(".ls-figure").first
+    box = table.bounding_box()
+    texts = table.locator(".column-cell")
+    for number in range(texts.count()):
+        cell = texts.nth(number).bounding_box()
+        if cell and cell["width"]:
+            assert cell["y"] + cell["height"] <= box["y"] + box["height"] + 1
+    content = table.text_content().replace("\u00a0", "")
+    assert "<imgsrc=x" in content.replace(" ", "")
+    assert "49" not in content
+
+
+def test_hostile_labels_are_text_in_charts_and_hover(visit: Any, address: str) -> None:
+    found = visit(address + "runs/rest-evil/")
+    found.draw()
+    chart = found.page.locator(".ls-figure").nth(1)
+    ticks = chart.locator(".yaxislayer-above .ytick")
+    assert "<img" in ticks.first.text_content()
+    assert chart.locator("image, foreignObject").count() == 0
+    median = chart.locator(".scatterlayer .trace").nth(2).locator(".points path").first
+    median.scroll_into_view_if_needed()
+    box = median.bounding_box()
+    found.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    hover = chart.locator(".hoverlayer .hovertext").first
+    hover.wait_for()
+    assert "<script>window.pwned=1</script>" in hover.text_content()
+    assert found.page.evaluate("window.pwned") is None
+
+
+def test_dark_toggle_recolours_figures_without_a_reload(visit: Any, address: str) -> None:
+    found = visit(address + "rest/", color_scheme="light")
+    found.draw()
+
+    def colours() -> tuple[str, str, str]:
+        chart = found.page.locator(".ls-figure").nth(1)
+        style = "node => getComputedStyle(node).fill"
+        return (
+            chart.locator(".ytick text").first.evaluate(style),
+            chart.locator(".scatterlayer .trace").nth(1).locator(".points path").first.evaluate(style),
+            found.page.locator(".ls-figure").first.locator(".cell-text").first.evaluate(style),
+        )
+
+    light = colours()
+    found.page.evaluate("window.stays = true")
+    found.page.locator("label[for='__palette_1']").click()
+    found.page.locator("label[for='__palette_2']").click()
+    found.page.wait_for_function("document.body.dataset.mdColorScheme == 'slate'")
+    found.page.wait_for_function(
+        "getComputedStyle(document.querySelectorAll('.ls-figure')[1].querySelector('.ytick text')).fill"
+        f" != '{light[0]}'"
+    )
+    dark = colours()
+    assert all(before != after for before, after in zip(light, dark, strict=True)), (light, dark)
+    assert found.page.evaluate("window.stays") is True
+    assert found.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_data_colours_have_contrast(visit: Any, address: str, scheme: str) -> None:
+    """WCAG: 4.5:1 for text, 3:1 for what carries data."""
+    found = visit(address, color_scheme=scheme)
+    names = ["paper", "wash", "ink", "muted", "accent", "bad", *(f"hue-{number}" for number in range(8))]
+    style = found.page.evaluate(
+        "names => names.map(n => getComputedStyle(document.body).getPropertyValue('--ls-' + n).trim())", names
+    )
+    colours = dict(zip(names, style, strict=True))
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(one: str, other: str) -> float:
+        low, high = sorted([luminance(colours[one]), luminance(colours[other])])
+        return (high + 0.05) / (low + 0.05)
+
+    for ground in ("paper", "wash"):
+        for text in ("ink", "muted", "accent", "bad"):
+            assert contrast(text, ground) >= 4.5, (text, ground)
+        for hue in range(8):
+            assert contrast(f"hue-{hue}", ground) >= 3, (hue, ground)
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def test_table_under_the_figure_opens_and_reads(visit: Any, address: str) -> None:
+    found = visit(address + "rest/")
+    block = found.page.locator(".ls-block").first
+    table = block.locator("table")
+    assert not table.is_visible()
+    block.locator("summary").focus()
+    found.page.keyboard.press("Enter")
+    table.wait_for()
+    assert table.locator("tbody tr").count() == 14
+    assert "≥ 40,000" in table.locator("tbody tr").first.text_content()
+    assert table.locator("caption").is_visible()
+
+
+def test_without_javascript_every_number_is_there_and_no_box_is_empty(visit: Any, address: str) -> None:
+    found = visit(address + "rest/", java_script_enabled=False)
+    assert found.page.locator(".ls-figure").count() == 6
+    assert not found.page.locator(".ls-figure").first.is_visible()
+    tables = found.page.locator("table.ls-table")
+    assert tables.count() == 6
+    for number in range(6):
+        assert tables.nth(number).is_visible()
+
+
+def test_figures_are_drawn_from_a_file(visit: Any, site: Builder) -> None:
+    found = visit((site.site / "rest" / "index.html").as_uri())
+    assert found.draw() == 6
+
+
+def test_plotly_is_loaded_on_pages_with_figures_only(visit: Any, address: str) -> None:
+    assert not any("plotly" in url for url in visit(address).requests)
+    found = visit(address + "rest/")
+    found.draw()
+    assert sum("plotly" in url for url in found.requests) == 1
+    assert sum("/figures-" in url for url in found.requests) == 1
+
+
+def test_downloads_are_the_files_that_were_captured(visit: Any, address: str, site: Builder) -> None:
+    found = visit(address + "raw/")
+    found.page.locator("details").first.locator("summary").click()
+    rows = found.page.locator("table.ls-files tbody tr")
+    listed = rows.evaluate_all("rows => rows.map(r => [r.querySelector('a').href, r.cells[2].textContent])")
+    assert len(listed) == 2 + len(list((site.artifacts / "ref-rest" / store.RAW).rglob("*.json")))
+    for url, sha256 in listed:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            assert hashlib.sha256(answer.read()).hexdigest() == sha256
+    with found.page.expect_download() as download:
+        rows.nth(2).locator("a").click()
+    data = Path(download.value.path()).read_bytes()
+    assert hashlib.sha256(data).hexdigest() == listed[2][1]
+
+
+def test_links_between_pages_lead_there(visit: Any, address: str) -> None:
+    found = visit(address)
+    found.page.get_by_role("link", name="All figures of this run").click()
+    assert found.page.url == urljoin(address, "rest/")
+    found.page.get_by_role("link", name="the limits").click()
+    assert found.page.url == urljoin(address, "methodology/#limits")
+    assert found.page.locator("#limits").count() == 1
+
+
+def test_search_finds_a_server(visit: Any, address: str) -> None:
+    found = visit(address)
+    found.page.locator(".md-search__input").click()
+    found.page.keyboard.type("hypercorn")
+    found.page.locator(".md-search-result__item").first.wait_for()
+    results = found.page.locator(".md-search-result__list").text_content()
+    assert "FastAPI doing real work" in results
+    assert "ref-rest" not in results
