@@ -78,20 +78,20 @@ def _load(artifacts: Path, ids: list[str]) -> Loaded:
             folder = artifacts / run_id
             try:
                 manifest, samples = _bytes(folder / store.MANIFEST), _bytes(folder / store.SAMPLES)
-                sha = hashlib.sha256(manifest).hexdigest()
-                samples_sha = hashlib.sha256(samples).hexdigest()
+                sha = hashlib.sha256(manifest or b"").hexdigest()
+                samples_sha = hashlib.sha256(samples or b"").hexdigest()
                 key = hashlib.sha256(f"{run_id} {sha} {samples_sha}".encode()).hexdigest()
                 if key in _cache:
                     _check_files(folder, _cache[key].run, samples_sha)
                     found[run_id] = _cache[key]
                     continue
-                stored = store.read(folder)
+                stored = store.read(folder, manifest, samples)
                 _check_files(folder, stored.run, samples_sha)
                 attempts = attempts_of(stored.run, _known(stored))
             except LapsheetError as error:
                 found[run_id] = error
                 continue
-            fresh[run_id] = _Read(key, sha, len(manifest), stored.run, attempts)
+            fresh[run_id] = _Read(key, sha, len(manifest or b""), stored.run, attempts)
             yield stored
 
     runs = read()
@@ -131,12 +131,12 @@ def _known(stored: store.StoredRun) -> list[Sample]:
     return stored.samples
 
 
-def _bytes(path: Path) -> bytes:
-    """A file's bytes; none where it is missing, which is for the reader to explain."""
+def _bytes(path: Path) -> bytes | None:
+    """A file's bytes; None where it is missing, which is for the reader to explain."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        return b""
+        return None
     except OSError as error:
         raise ArtifactError(f"{path}: {error.strerror}", "Check the file's permissions.") from None
 

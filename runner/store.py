@@ -55,18 +55,21 @@ def run_folder(artifacts: Path, run_id: str) -> Path:
     return folder
 
 
-def read(folder: Path) -> StoredRun:
-    """A run from its folder. Raises ArtifactError naming file, line and field."""
-    return StoredRun(folder, read_manifest(folder), read_samples(folder))
+def read(folder: Path, manifest: bytes | None = None, samples: bytes | None = None) -> StoredRun:
+    """A run from its folder. Raises ArtifactError naming file, line and field.
+
+    ``manifest`` and ``samples`` are the bytes of these two files, where the caller has read them.
+    """
+    return StoredRun(folder, read_manifest(folder, manifest), read_samples(folder, samples))
 
 
-def read_manifest(folder: Path) -> Run:
-    """The manifest of a run folder.
+def read_manifest(folder: Path, data: bytes | None = None) -> Run:
+    """The manifest of a run folder, or of its bytes.
 
     Raises ArtifactError if it is missing, an LFS pointer, malformed, or of an unknown major version.
     """
     path = folder / MANIFEST
-    data = _read_bytes(path)
+    data = _read_bytes(path, data)
     try:
         run = Run.model_validate_json(data)
     except ValidationError as error:
@@ -80,16 +83,16 @@ def read_manifest(folder: Path) -> Run:
     return run
 
 
-def read_samples(folder: Path) -> list[Sample]:
-    """The samples of a run folder, in stored order; empty if none was stored yet.
+def read_samples(folder: Path, data: bytes | None = None) -> list[Sample]:
+    """The samples of a run folder, or of its bytes, in stored order; empty if none was stored yet.
 
     Raises ArtifactError naming the line.
     """
     path = folder / SAMPLES
-    if not path.exists():
+    if data is None and not path.exists():
         return []
     samples = []
-    for number, line in enumerate(_read_bytes(path).splitlines(), 1):
+    for number, line in enumerate(_read_bytes(path, data).splitlines(), 1):
         try:
             samples.append(Sample.model_validate_json(line))
         except ValidationError as error:
@@ -131,11 +134,14 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise ArtifactError(f"{path}: missing", "A run folder needs it; was the copy interrupted?") from None
+def _read_bytes(path: Path, data: bytes | None = None) -> bytes:
+    """The file's bytes, unless they are there; either way not an LFS pointer's."""
+    if data is None:
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            hint = "A run folder needs it; was the copy interrupted?"
+            raise ArtifactError(f"{path}: missing", hint) from None
     if is_pointer(data):
         raise ArtifactError(f"{path}: a Git LFS pointer, not the file", "Run `git lfs pull` first.")
     return data
