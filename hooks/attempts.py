@@ -1,19 +1,57 @@
 """What pages need of a run's samples, in a small fraction of their size.
 
 The samples of one run are read, counted and dropped before the next run is read: held together, those
-of hundreds of runs would cost more time in memory alone than making the pages.
+of hundreds of runs would cost more time in memory alone than making the pages. And of each line only
+what is shown is taken; `lapsheet verify` looks at all of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
 
-from runner.model import Note, Run, Sample
+from pydantic import Field
+
+# Python's own cannot be validated before 3.12.
+from typing_extensions import TypedDict
+
+from runner.model import Finite, Note, Record, Run
 
 Columns = dict[str, list[Any]]
 """Column name → values, with None for what is unknown."""
+
+
+class MadeCheck(TypedDict):
+    """A check of a sample; a dict, because there are ten a sample."""
+
+    name: str
+    status: Literal["ok", "failed", "not checked"]
+    detail: NotRequired[str]
+
+
+class Busy(Record):
+    """Of `runner.model.CpuSetWitness`, what tells a floor."""
+
+    busiest_cpu: Finite
+    busiest_thread: Finite
+
+
+class Attempt(Record):
+    """Of `runner.model.Sample`, what the summary and the pages take."""
+
+    case: str
+    repeat: Annotated[int, Field(ge=1)]
+    attempt: Annotated[int, Field(ge=1)] = 1
+    order: Annotated[int, Field(ge=1)]
+    started: str
+    status: Literal["accepted", "rejected", "failed"]
+    reasons: list[Note] = Field(default_factory=list)
+    flags: list[Note] = Field(default_factory=list)
+    metrics: dict[str, Finite] = Field(default_factory=dict)
+    checks: list[MadeCheck] = Field(default_factory=list)
+    witness: dict[str, Busy] = Field(default_factory=dict)
+    commands: dict[str, list[str]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +89,10 @@ class Attempts:
         return len(self.columns["case"])
 
 
-def attempts_of(run: Run, samples: list[Sample]) -> Attempts:
+def attempts_of(run: Run, samples: list[Attempt]) -> Attempts:
     """The attempts of a run whose samples all name a case it has."""
     checks: Counter[tuple[str, str]] = Counter()
-    checks.update((check.name, check.status) for sample in samples for check in sample.checks)
+    checks.update([(check["name"], check["status"]) for sample in samples for check in sample.checks])
     unchecked: dict[str, dict[str, None]] = {}
     outcasts: list[Outcast] = []
     flags: dict[str, tuple[int, str]] = {}
@@ -74,8 +112,8 @@ def attempts_of(run: Run, samples: list[Sample]) -> Attempts:
     if any(status == "not checked" for _, status in checks):
         for sample in samples:
             for check in sample.checks:
-                if check.status == "not checked" and check.detail:
-                    unchecked.setdefault(check.name, {})[check.detail] = None
+                if check["status"] == "not checked" and check.get("detail"):
+                    unchecked.setdefault(check["name"], {})[check["detail"]] = None
     columns, metrics = _columns(run, samples)
     return Attempts(
         columns=columns,
@@ -89,7 +127,7 @@ def attempts_of(run: Run, samples: list[Sample]) -> Attempts:
     )
 
 
-def _columns(run: Run, samples: list[Sample]) -> tuple[Columns, list[str]]:
+def _columns(run: Run, samples: list[Attempt]) -> tuple[Columns, list[str]]:
     cases = {case.id: case for case in run.cases}
     those = [cases[sample.case] for sample in samples]
     columns: Columns = {
@@ -104,7 +142,7 @@ def _columns(run: Run, samples: list[Sample]) -> tuple[Columns, list[str]]:
         "repeat": [sample.repeat for sample in samples],
         "attempt": [sample.attempt for sample in samples],
         "order": [sample.order for sample in samples],
-        "started": [sample.started.isoformat() for sample in samples],
+        "started": [sample.started for sample in samples],
         "status": [sample.status for sample in samples],
         "reasons": [_codes(sample.reasons) for sample in samples],
         "flags": [_codes(sample.flags) for sample in samples],

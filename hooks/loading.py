@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from hooks.attempts import Attempts, Columns, attempts_of
+from hooks.attempts import Attempt, Attempts, Columns, attempts_of
 from hooks.view import View
 from runner import store
 from runner.errors import ArtifactError, LapsheetError
@@ -85,14 +85,17 @@ def _load(artifacts: Path, ids: list[str]) -> Loaded:
                     _check_files(folder, _cache[key].run, samples_sha)
                     found[run_id] = _cache[key]
                     continue
-                stored = store.read(folder, manifest, samples)
-                _check_files(folder, stored.run, samples_sha)
-                attempts = attempts_of(stored.run, _known(stored))
+                run = store.read_manifest(folder, manifest)
+                lines = store.read_lines(folder, Attempt, samples)
+                _check_files(folder, run, samples_sha)
+                _check_cases(folder, run, lines)
+                attempts = attempts_of(run, lines)
             except LapsheetError as error:
                 found[run_id] = error
                 continue
-            fresh[run_id] = _Read(key, sha, len(manifest or b""), stored.run, attempts)
-            yield stored
+            fresh[run_id] = _Read(key, sha, len(manifest or b""), run, attempts)
+            # The summary takes of a sample what an Attempt has.
+            yield store.StoredRun(folder, run, cast("list[Sample]", lines))
 
     runs = read()
     first = next(runs, None)
@@ -119,16 +122,14 @@ def _load(artifacts: Path, ids: list[str]) -> Loaded:
     return found
 
 
-def _known(stored: store.StoredRun) -> list[Sample]:
-    """The samples. Raises ArtifactError if one names a case that the manifest does not have."""
-    cases = {case.id for case in stored.run.cases}
-    for sample in stored.samples:
-        if sample.case not in cases:
+def _check_cases(folder: Path, run: Run, lines: list[Attempt]) -> None:
+    cases = {case.id for case in run.cases}
+    for number, line in enumerate(lines, 1):
+        if line.case not in cases:
             raise ArtifactError(
-                f"{stored.folder / store.SAMPLES}: a sample of unknown case {sample.case!r}",
+                f"{folder / store.SAMPLES}, line {number}: unknown case {line.case!r}",
                 "The samples are of another run, or the manifest is.",
             )
-    return stored.samples
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -6,6 +6,7 @@ import hashlib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -16,6 +17,7 @@ MANIFEST = "run.json"
 SAMPLES = "samples.jsonl"
 RAW = "raw"
 PINS = "pins.toml"
+Line = TypeVar("Line", bound=BaseModel)
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 
 
@@ -66,7 +68,8 @@ def read(folder: Path, manifest: bytes | None = None, samples: bytes | None = No
 def read_manifest(folder: Path, data: bytes | None = None) -> Run:
     """The manifest of a run folder, or of its bytes.
 
-    Raises ArtifactError if it is missing, an LFS pointer, malformed, or of an unknown major version.
+    Raises ArtifactError if it is missing, unreadable, an LFS pointer, malformed, or of an unknown major
+    version.
     """
     path = folder / MANIFEST
     data = _read_bytes(path, data)
@@ -88,13 +91,18 @@ def read_samples(folder: Path, data: bytes | None = None) -> list[Sample]:
 
     Raises ArtifactError naming the line.
     """
+    return read_lines(folder, Sample, data)
+
+
+def read_lines(folder: Path, kind: type[Line], data: bytes | None = None) -> list[Line]:
+    """As `read_samples`, each line as that ``kind`` of record, which may take less of it than a Sample."""
     path = folder / SAMPLES
     if data is None and not path.exists():
         return []
     samples = []
     for number, line in enumerate(_read_bytes(path, data).splitlines(), 1):
         try:
-            samples.append(Sample.model_validate_json(line))
+            samples.append(kind.model_validate_json(line))
         except ValidationError as error:
             raise ArtifactError(
                 f"{path}, line {number}: {_first(error)}",
@@ -112,6 +120,10 @@ def read_pins(artifacts: Path) -> dict[str, Pin]:
         tables = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArtifactError(f"{path}: not valid TOML: {error}") from None
+    except OSError as error:
+        raise ArtifactError(
+            f"{path}: cannot be read: {error.strerror}", "Is it a file, and yours to read?"
+        ) from None
     pins = {}
     for name, table in tables.items():
         if not is_id(name):
