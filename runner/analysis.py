@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from runner.frames import CASE_COLUMNS, FLOOR_SHARE, SUMMARY_COLUMNS, Frames, attempts, frames, long
+from runner.frames import CASE_COLUMNS, SUMMARY_COLUMNS, Frames, attempts, frames, long
 from runner.metrics import METRICS
 from runner.store import StoredRun
 from runner.tiers import assign_tiers, bands, distinct, relative_difference
 from runner.verdicts import Ratio, Verdict, comparable, ratio, verdict
 
 __all__ = [
-    "FLOOR_SHARE",
     "Ratio",
     "Verdict",
     "attempts",

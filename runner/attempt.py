@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runner import client
+from runner import client, proc
 from runner.checks import (
     Findings,
     check_affinity,
@@ -21,7 +22,7 @@ from runner.checks import (
     judge_workers,
 )
 from runner.client import Identity
-from runner.errors import GeneratorError, RejectionError, ServerError
+from runner.errors import ArtifactError, GeneratorError, RejectionError, ServerError
 from runner.generators.base import Load, Outcome
 from runner.model import Case
 from runner.pending import Pending
@@ -36,6 +37,7 @@ from runner.writer import RunWriter
 # Both ends of the witness's window lie inside the load: a generator that has ended has no threads to read.
 WITNESS_MARGIN_S = 0.1
 GENERATOR_GRACE_S = 15.0
+LEAST_FREE = 4 * 2**20
 
 
 class Bench:
@@ -46,6 +48,7 @@ class Bench:
         self.writer = writer
         self.redactor = redactor
         self.port = port
+        proc.interrupts_charged()  # a short self-test, which must not fall into the first sample
         suite = plan.loaded.suite
         self.servers: dict[str, Server] = {server.name: server for server in suite.server}
         self.workloads: dict[str, Workload] = {workload.name: workload for workload in suite.workload}
@@ -60,8 +63,7 @@ class Bench:
         """
         pending = Pending(case, repeat, attempt, order, datetime.now(UTC))
         workload = self.workloads[str(case.dimensions["workload"])]
-        folder = self.writer.scratch / f"{order:04d}"
-        folder.mkdir()
+        folder = self._folder(order)
         if self.port is not None:
             settle_previous()  # the one port must be free before the next server binds it
         subject = pending.subject = Subject(
@@ -91,6 +93,21 @@ class Bench:
         settle_previous()
         return pending
 
+    def _folder(self, order: int) -> Path:
+        """A scratch folder for the attempt.
+
+        Raises ArtifactError where the disk is all but full: a server whose log cannot be written would
+        seem to fail by its own doing.
+        """
+        if shutil.disk_usage(self.writer.scratch).free < LEAST_FREE:
+            raise ArtifactError(
+                f"{self.writer.folder}: disk full",
+                "Free some space, then continue with --resume; all stored samples are safe.",
+            )
+        folder = self.writer.scratch / f"{order:04d}"
+        folder.mkdir()
+        return folder
+
     def _measure(
         self, pending: Pending, subject: Subject, workload: Workload, folder: Path, clock: _Clock
     ) -> None:
@@ -116,14 +133,14 @@ class Bench:
         judge_outcome(findings, outcome)
         pending.fields |= _figures(outcome)
         judge_witness(findings, pending.fields["witness"], self.plan.parameters.foreign_limit)
-        recount, after = subject.settled_count(), subject.identities()
+        recount, after = subject.settled_count(), subject.identities(client.PATIENT_S)
         if count is not None and recount is not None and before is not None and after is not None:
             counted = recount - count
             pending.fields["counts"]["server"] = counted
             judge_counter(findings, counted, outcome, int(pending.case.dimensions["connections"]))
             judge_workers(findings, before, after)
             pending.raw["identity.json"] = _identity_json(before, after, counted)
-        check_answer(subject.port, workload)
+        check_answer(subject.port, workload, client.PATIENT_S)
         findings.ok("response", "exact answer after the load")
         clock.lap("checks_after")
 
@@ -147,9 +164,14 @@ class Bench:
                     "runner": (roles["runner"], lambda: {os.getpid()}),
                 }
             )
-            generator.wait(WITNESS_MARGIN_S)
+            margin = min(WITNESS_MARGIN_S, seconds / 10)
+            generator.wait(margin)
             witness.start()
-            status = generator.wait(max(0.0, seconds - 2 * WITNESS_MARGIN_S))
+            end = time.monotonic() + seconds - 2 * margin
+            while (status := generator.wait(min(1.0, max(0.0, end - time.monotonic())))) is None:
+                if time.monotonic() >= end:
+                    break
+                witness.observe()
             pending.fields["witness"] = witness.stop()
             if status is None:
                 status = generator.wait(GENERATOR_GRACE_S)

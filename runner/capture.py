@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -15,14 +16,12 @@ from typing import Protocol
 from runner.attempt import Bench
 from runner.beginning import redactor
 from runner.errors import MachineError
-from runner.model import Case, Run, Sample
+from runner.model import MAX_ATTEMPTS, Case, Layout, Run, Sample
 from runner.pending import Pending
 from runner.plan import Plan
 from runner.subject import port_is_free
 from runner.suite import round_order
 from runner.writer import RunWriter
-
-MAX_ATTEMPTS = 3
 
 
 class Progress(Protocol):
@@ -32,6 +31,22 @@ class Progress(Protocol):
     def measuring(self, case: Case, repeat: int, attempt: int) -> None: ...
     def stored(self, case: Case, sample: Sample) -> None: ...
     def message(self, text: str) -> None: ...
+
+
+@contextmanager
+def on_runner_cpus(layout: Layout) -> Iterator[None]:
+    """Run on the runner's CPUs, with all the open files this user may have; as before afterwards.
+
+    Enter it before starting threads: affinity is each thread's own.
+    """
+    cpus, files = os.sched_getaffinity(0), resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.sched_setaffinity(0, layout.roles["runner"])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cpus)
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
 
 def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, port: int | None = None) -> Run:
@@ -44,7 +59,6 @@ def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, po
         raise MachineError(f"port {port} is in use", "Choose another --port, or leave it out for a free one.")
     run = writer.run.model_copy(update={"state": "running", "finished": None, "files": []})
     writer.save_manifest(run)
-    os.sched_setaffinity(0, plan.layout.roles["runner"])
     bench = Bench(plan, writer, redactor(project, plan), port)
     cases = {case.id: case for case in run.cases}
     progress.begin(run, len(run.cases) * run.parameters.repeats, _settled(writer.samples))
@@ -52,7 +66,16 @@ def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, po
 
     def settle() -> None:
         while pending:
-            sample = pending.pop().settle(writer, bench.redactor)
+            try:
+                sample = pending[-1].settle(writer, bench.redactor)
+            except KeyboardInterrupt:
+                # The sample is measured: only its server's end is cut short.
+                pending[-1].abandon()
+                if len(writer.samples) < pending[-1].order:
+                    pending[-1].settle(writer, bench.redactor)
+                pending.pop()
+                raise
+            pending.pop()
             progress.stored(cases[sample.case], sample)
 
     with _interruptible(progress) as interrupted:

@@ -16,12 +16,11 @@ from runner import client
 from runner.client import Identity
 from runner.errors import RejectionError, ServerError
 from runner.generators.base import Outcome
-from runner.model import Check, CpuSetWitness, Note
+from runner.model import SATURATED, Check, CpuSetWitness, Note
 from runner.proc import affinities
 from runner.suite import Server, Workload
 
 FOREIGN_FLAG = 0.03
-SATURATED = 0.95
 STALL_S = 0.25
 STALL_TIMES_MEDIAN = 50.0
 
@@ -60,14 +59,16 @@ class Findings:
         return "failed" if self.failures else "rejected" if self.rejections else "accepted"
 
 
-def check_answer(port: int, workload: Workload) -> None:
+def check_answer(port: int, workload: Workload, timeout: float = 5.0) -> None:
     """Send the workload's request once and compare the answer exactly.
 
     Raises ServerError (code ``response``) saying what was expected and what came.
     """
     request = f"{workload.method} {workload.path}"
     try:
-        response = client.request(port, workload.path, workload.method, workload.headers, workload.body)
+        response = client.request(
+            port, workload.path, workload.method, workload.headers, workload.body, timeout
+        )
     except (OSError, http.client.HTTPException) as error:
         raise ServerError("response", f"{request}: no answer ({type(error).__name__}: {error})") from error
     expect = workload.expect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -59,6 +60,19 @@ def main() -> None:
         _err.print(f"[red]error:[/red] {escape(error.message)}")
         if error.hint:
             _err.print(error.hint, markup=False, soft_wrap=True)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in (
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.EFBIG,
+            errno.EMFILE,
+            errno.EACCES,
+            errno.EROFS,
+        ):
+            raise
+        _err.print(f"error: {error.filename or 'a file'}: {error.strerror}", markup=False, soft_wrap=True)
+        _err.print("All stored samples are safe; mend this, then continue with --resume.")
         sys.exit(2)
     except KeyboardInterrupt:
         _err.print("stopped; all stored samples are safe")
@@ -255,7 +269,10 @@ def quickstart_command(
 
     A first look, in under two minutes: samples this short are for seeing the report, not for ranking.
     """
+    quickstart.check(Path.cwd())
     final = _capture(suite.load("rest"), quickstart.options(server or []), output, None, False, None)
+    if final.state == "interrupted":
+        raise typer.Exit(130)
     site = quickstart.build(Path.cwd(), output)
     page = f"runs/{final.id}/"
     _err.print(
@@ -283,7 +300,7 @@ def _capture(
     else:
         plan = plans.make(loaded, options)
         writer = beginning.begin(plan, output, project, ["lapsheet", *sys.argv[1:]], run_id)
-    with writer, Display(_err) as display:
+    with writer, capture.on_runner_cpus(plan.layout), Display(_err) as display:
         return capture.execute(plan, writer, project, display, port)
 
 

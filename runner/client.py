@@ -11,6 +11,8 @@ from typing import Any
 from runner.errors import ServerError
 
 LOOPBACK = "127.0.0.1"
+# After a load a request waits behind what the generator left in the server's queue.
+PATIENT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,10 @@ def request(
         connection.close()
 
 
-def identity(port: int, path: str) -> Identity:
+def identity(port: int, path: str, timeout: float = 5.0) -> Identity:
     """Ask one worker who it is. Raises ServerError (code ``identity``) for anything but a right answer."""
     try:
-        response = request(port, path)
+        response = request(port, path, timeout=timeout)
         data: Any = json.loads(response.body)
         return Identity(
             pid=int(data["pid"]),
@@ -76,7 +78,9 @@ def identity(port: int, path: str) -> Identity:
         ) from error
 
 
-def identities(port: int, path: str, workers: int, attempts: int = 20) -> dict[int, Identity]:
+def identities(
+    port: int, path: str, workers: int, timeout: float = 5.0, attempts: int = 20
+) -> dict[int, Identity]:
     """Ask until as many different workers as there should be have answered: pid → identity.
 
     Asks concurrently, because an idle server hands sequential connections to one worker; gives up
@@ -84,11 +88,11 @@ def identities(port: int, path: str, workers: int, attempts: int = 20) -> dict[i
     """
     found: dict[int, Identity] = {}
     if workers == 1:
-        only = identity(port, path)
+        only = identity(port, path, timeout)
         return {only.pid: only}
     with ThreadPoolExecutor(min(4 * workers, 64)) as pool:
         for _ in range(attempts):
-            for answer in pool.map(lambda _: identity(port, path), range(4 * workers)):
+            for answer in pool.map(lambda _: identity(port, path, timeout), range(4 * workers)):
                 found[answer.pid] = answer
             if len(found) >= workers:
                 break

@@ -11,11 +11,10 @@ import pandas as pd
 
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
-from runner.model import Sample
+from runner.model import SATURATED, Sample
 from runner.store import StoredRun
 
 # A load generator (or upstream) with a CPU or a thread this busy may itself be what limits the figure.
-FLOOR_SHARE = 0.95
 
 CASE_COLUMNS = ["run", "case", "series", "role", "twin_of"]
 ATTEMPT_COLUMNS = ["repeat", "attempt", "order", "status", "reasons", "flags", "floor"]
@@ -141,7 +140,7 @@ def _limited_by(sample: Sample) -> str:
     roles = []
     for role in ("generator", "upstream"):
         witness = sample.witness.get(role)
-        if witness and max(witness.busiest_cpu, witness.busiest_thread) >= FLOOR_SHARE:
+        if witness and max(witness.busiest_cpu, witness.busiest_thread) >= SATURATED:
             roles.append(role)
     return ", ".join(roles)
 

@@ -117,8 +117,12 @@ class Guardian:
                 say(event="exited", status=self.status)
 
     def stop(self, limit: float) -> None:
-        """SIGTERM to the process group, ``limit`` seconds of grace, then SIGKILL to all that is left."""
+        """SIGTERM to the process group, ``limit`` seconds of grace, then SIGKILL to all that is left.
+
+        The grace ends early if the runner asks for less, or dies.
+        """
         begin = time.monotonic()
+        listening = limit > 0
         if limit > 0:
             with contextlib.suppress(OSError):
                 os.killpg(self.pid, signal.SIGTERM)
@@ -134,7 +138,10 @@ class Guardian:
                     with contextlib.suppress(OSError):
                         os.kill(pid, signal.SIGKILL)
                 killed.update(left)
-            time.sleep(pause)
+            if select.select([0] if listening else [], [], [], pause)[0]:
+                lines = os.read(0, 65536).split(b"\n")
+                limit = min(limit, float(lines[-2].split()[1])) if len(lines) > 1 else 0.0
+                listening = limit > 0
             pause = min(pause * 1.5, 0.05)
         self.reap()
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)

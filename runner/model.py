@@ -18,6 +18,11 @@ SCHEMA_VERSION = f"{SCHEMA_MAJOR}.0"
 ID_PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 ID_RULE = "lower-case letters, digits, '.', '_' and '-', first a letter or digit, at most 64 characters"
 
+# A generator or upstream with a CPU or thread this busy makes a figure a floor.
+SATURATED = 0.95
+# A sample that the surroundings spoilt is tried again, twice at most.
+MAX_ATTEMPTS = 3
+
 Id = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -100,8 +105,9 @@ class Sample(Record):
     ``dimensions`` repeat the case's, so that a line can be read by itself. ``metrics`` are in SI base units
     (see `runner.metrics`), computed by us from the raw files; ``reported`` are the generator's own figures,
     kept beside them. ``attempt`` counts from 1 within one case and repeat; ``order`` is the position in
-    the run, from 1. ``timing`` are the seconds of each step, and ``runner_cpu``, the CPU seconds that the
-    runner itself used while it measured.
+    the run, from 1. ``timing`` are the seconds of each step (``start`` includes waiting for
+    the previous server's end), and ``runner_cpu``, the CPU seconds that the runner itself used while it
+    measured.
     """
 
     case: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -71,6 +72,8 @@ class Pending:
             **self.fields,
         )
         writer.append(sample)
+        if self.subject is not None:
+            shutil.rmtree(self.subject.log.parent, ignore_errors=True)
         return sample
 
     def _finish(self, subject: Subject) -> None:

@@ -5,9 +5,11 @@ See `runner.guardian` for how the tree is held together.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -122,9 +124,9 @@ class ProcessTree:
             event = self._next(max(0.0, deadline - time.monotonic()))
             if event is None:
                 self._close()
-                if self.stopped is None and self._guardian.returncode is None:
+                if self._guardian.returncode is None:
                     raise LapsheetError(f"{self.spec.argv[0]} (pid {self.pid}) does not end, even by SIGKILL")
-                self.stopped = Stopped(self.status, 0.0, [], 0.0, 0)
+                self.stopped = self._kill_group()
                 break
             self._note(event)
         self._close()
@@ -137,12 +139,17 @@ class ProcessTree:
             return self.finish_stop(limit)
         return self.stopped
 
+    def _kill_group(self) -> Stopped:
+        """End what a guardian left that was itself killed; the first process went with it."""
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
+        return Stopped(self.status, 0.0, [self.pid], 0.0, 0)
+
     def _send(self, line: str) -> None:
-        try:
+        # A guardian that is gone is noticed when its answer does not come.
+        with contextlib.suppress(OSError, ValueError):
             self._commands.write(line.encode() + b"\n")
             self._commands.flush()
-        except (OSError, ValueError):
-            pass  # the guardian is gone, and by its making so is the tree
 
     def _note(self, event: dict[str, Any]) -> None:
         if event["event"] == "exited":

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from runner.metrics import METRICS
-from runner.model import Case, Run, Sample
+from runner.model import MAX_ATTEMPTS, Case, Run, Sample
 
 
 class Display:
@@ -70,7 +70,7 @@ class Display:
 
     def stored(self, case: Case, sample: Sample) -> None:
         self._last = describe(sample)
-        if sample.status != "rejected" or sample.attempt >= 3:
+        if sample.status != "rejected" or sample.attempt >= MAX_ATTEMPTS:
             self._done += 1
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self._done, left=self._left(), last=escape(self._last))

@@ -35,15 +35,20 @@ def options(servers: list[str]) -> Options:
     )
 
 
+def check(project: Path) -> None:
+    """Raise LapsheetError if there is no site to build in that folder."""
+    if not (project / "mkdocs.yml").is_file():
+        raise LapsheetError(
+            f"no mkdocs.yml in {project}",
+            "Run quickstart in a clone of Lapsheet, or `lapsheet run rest` here.",
+        )
+
+
 def build(project: Path, artifacts: Path) -> Path:
     """Build the site of the project with its unpinned local runs, and return its folder.
 
-    Raises LapsheetError if there is no site to build here or MkDocs fails.
+    Raises LapsheetError if MkDocs fails.
     """
-    if not (project / "mkdocs.yml").is_file():
-        raise LapsheetError(
-            f"no mkdocs.yml in {project}", "Run quickstart in a clone of Lapsheet; the run itself is stored."
-        )
     site = project / "site"
     environment = os.environ | {
         "LAPSHEET_LOCAL": "1",
@@ -66,7 +71,7 @@ def serve(site: Path, port: int, page: str, console: Console) -> None:
     ``page`` is the path of the page to point at.
     """
     handler = functools.partial(_Quiet, directory=str(site))
-    for candidate in (port, *range(port + 1, port + 20), 0):
+    for candidate in (port, *range(port + 1, min(port + 20, 65536)), 0):
         try:
             server = http.server.ThreadingHTTPServer(("127.0.0.1", candidate), handler)
         except OSError:

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
+
 from runner import client
 from runner.apps import counter
 from runner.checks import check_answer
@@ -19,6 +21,9 @@ from runner.process import ProcessTree, Spec
 from runner.suite import LoadedSuite, Server, Workload
 
 LOG_LIMIT = 512 * 1024
+# What would change a server behind the suite's back: the caller's settings for Python (without bytecode a
+# fresh server takes twice as long to start) and for the servers. A suite's own `env` comes after.
+_SHAPING = ("PYTHON", "UVICORN_", "GUNICORN_", "GRANIAN_", "HYPERCORN_", "DAPHNE_", "WEB_CONCURRENCY")
 WRONG_ANSWER_GRACE_S = 3.0
 
 
@@ -47,14 +52,16 @@ class Subject:
     def start(self) -> None:
         """Start it. Raises ServerError (``start``) if the program cannot be executed."""
         counter.create(self._counters, slots=4 * self.workers + 16)
-        environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(_SHAPING) and not key.lower().endswith("_proxy")
+        }
         environment |= {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "PYTHONPATH": str(self._loaded.directory),
             counter.VARIABLE: str(self._counters),
         }
-        # Without bytecode a fresh Python server takes twice as long to start.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.tree = ProcessTree(
             Spec(
                 argv=self.argv,
@@ -88,6 +95,7 @@ class Subject:
             except (OSError, http.client.HTTPException):
                 first_wrong = None
             else:
+                self.must_own_port()
                 if answer.status == workload.expect.status:
                     return
                 first_wrong = first_wrong if first_wrong is not None else waited
@@ -112,13 +120,24 @@ class Subject:
             raise RejectionError("port", f"the port was taken before the server could bind it: {last}")
         raise ServerError(code, f"the server ended with status {status}; its log ends: {last}")
 
-    def identities(self) -> dict[int, Identity] | None:
+    def must_own_port(self) -> None:
+        """Raise RejectionError (``port``) if what listens on the port is not of this server's tree."""
+        for pid in self.pids():
+            try:
+                sockets = psutil.Process(pid).net_connections("tcp")
+            except psutil.AccessDenied:
+                return  # a server of another user: nothing can be told
+            except psutil.Error:
+                continue
+            if any(s.status == psutil.CONN_LISTEN and s.laddr.port == self.port for s in sockets):
+                return
+        raise RejectionError("port", f"a process that is not this server's answers on port {self.port}")
+
+    def identities(self, timeout: float = 5.0) -> dict[int, Identity] | None:
         """Who answers, pid → identity; None where the suite has no identity endpoint."""
-        return (
-            client.identities(self.port, self._identity.path, self.workers)
-            if self._identity is not None
-            else None
-        )
+        if self._identity is None:
+            return None
+        return client.identities(self.port, self._identity.path, self.workers, timeout)
 
     def settled_count(self, limit: float = 2.0) -> int | None:
         """The server's own count of requests, once those left over from a load no longer change it.
@@ -127,14 +146,18 @@ class Subject:
         """
         if self._identity is None:
             return None
+        # One worker answers in turn, so nothing is before the second answer; of several, one may be busy
+        # with what was left while another answers.
+        wanted = 1 if self.workers == 1 else 5
+        path, same = self._identity.path, 0
+        last = client.identity(self.port, path, client.PATIENT_S).requests
         deadline = time.monotonic() + limit
-        last = client.identity(self.port, self._identity.path).requests
-        while True:
+        while same < wanted and time.monotonic() < deadline:
             time.sleep(0.02)
-            count = client.identity(self.port, self._identity.path).requests
-            if count == last or time.monotonic() > deadline:
-                return count
+            count = client.identity(self.port, path, client.PATIENT_S).requests
+            same = same + 1 if count == last else 0
             last = count
+        return last
 
     def captured_log(self) -> bytes:
         """The log, its middle left out and said so where it is over 512 KiB."""

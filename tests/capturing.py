@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -66,15 +65,13 @@ def capture_run(project: Path, text: str, progress: Silent | None = None, **opti
     """Capture the suite in this process; the run as it was stored."""
     path = project / "truth.toml"
     path.write_text(text)
-    affinity = os.sched_getaffinity(0)
-    try:
-        plan = plans.make(suite.load(str(path)), Options(**options))  # type: ignore[arg-type]
-        with beginning.begin(
-            plan, project / "artifacts", project, ["lapsheet", "run", "truth.toml"]
-        ) as writer:
-            run = capture.execute(plan, writer, project, progress or Silent())
-    finally:
-        os.sched_setaffinity(0, affinity)
+    plan = plans.make(suite.load(str(path)), Options(**options))  # type: ignore[arg-type]
+    command_line = ["lapsheet", "run", "truth.toml"]
+    with (
+        beginning.begin(plan, project / "artifacts", project, command_line) as writer,
+        capture.on_runner_cpus(plan.layout),
+    ):
+        run = capture.execute(plan, writer, project, progress or Silent())
     return store.read(project / "artifacts" / run.id)
 
 

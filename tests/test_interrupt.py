@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -50,11 +51,18 @@ class Command:
     def wait_until_sampling(self, samples: int) -> None:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            if self.stored() >= samples and any(p.name() == "oha" for p in self.family()):
+            if self.stored() >= samples and any(self.is_load(process) for process in self.family()):
                 return
             assert self.process.poll() is None, self.process.stdout.read() if self.process.stdout else ""
             time.sleep(0.01)
         raise AssertionError("the capture did not get that far")
+
+    @staticmethod
+    def is_load(process: psutil.Process) -> bool:
+        """A running oha that measures, not one that is asked for its version."""
+        with contextlib.suppress(psutil.Error):
+            return process.name() == "oha" and "-z" in process.cmdline()
+        return False
 
     def end(self, timeout: float = 60) -> tuple[int, str]:
         output, _ = self.process.communicate(timeout=timeout)
