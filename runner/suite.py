@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import random
-import string
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from runner.errors import SuiteError
+from runner.mistakes import explain
 from runner.model import ID_RULE, Case, Id, Parameters, SuiteFile, is_id
+from runner.texts import Argument, Distribution, HeaderName, HeaderValue, Json, Target, Text, Variable
 
 BUNDLED = Path(__file__).parent / "suites"
-PLACEHOLDERS = {"app", "host", "port", "workers", "python"}
 
 
 class Table(BaseModel):
-    """Base of all suite tables: a wrong key is an error, not ignored."""
+    """Base of all suite tables: a wrong key or type is an error, never ignored and never converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Expect(Table):
-    """What a right answer is: status, and the exact JSON, the exact size in bytes, or a header."""
+    """What a right answer is: status (2xx), and the exact JSON, the exact text, or the size in bytes."""
 
     status: int = 200
-    json_: Any = Field(default=None, alias="json")
-    size: int | None = None
+    json_: Json = Field(default=None, alias="json")
+    size: Annotated[int, Field(ge=0)] | None = None
     text: str | None = None
+
+    @field_validator("status")
+    @classmethod
+    def _counted(cls, status: int) -> int:
+        if not 200 <= status < 300:
+            raise ValueError("must be 2xx: a throughput counts no other answers, so every sample would fail")
+        return status
 
 
 class Server(Table):
@@ -45,28 +52,22 @@ class Server(Table):
 
     name: Id
     label: str = ""
-    command: Annotated[list[str], Field(min_length=1)]
-    env: dict[str, str] = {}
+    command: Annotated[list[Argument], Field(min_length=1)]
+    env: dict[Variable, Text] = {}
     environment: Id | None = None
-    requires: list[str] = []
+    requires: list[Distribution] = []
     loop: str | None = None
     lifespan: bool = True
     attributes: dict[str, str] = {}
     start_timeout: Annotated[float, Field(gt=0, le=600)] = 20.0
     stop_timeout: Annotated[float, Field(gt=0, le=600)] = 15.0
 
-    @model_validator(mode="after")
-    def _placeholders(self) -> Self:
-        for argument in self.command:
-            try:
-                fields = {name for _, name, _, _ in string.Formatter().parse(argument) if name is not None}
-            except ValueError as error:
-                raise ValueError(f"command: {argument!r}: {error}") from None
-            unknown = fields - PLACEHOLDERS
-            if unknown:
-                known = ", ".join(f"{{{name}}}" for name in sorted(PLACEHOLDERS))
-                raise ValueError(f"command: unknown placeholder {{{min(unknown)}}}; known are {known}")
-        return self
+    @field_validator("command")
+    @classmethod
+    def _program(cls, command: list[str]) -> list[str]:
+        if not command[0]:
+            raise ValueError("the first item is the program, and empty")
+        return command
 
     def argv(self, **values: str | int) -> list[str]:
         """The command with its placeholders filled in."""
@@ -79,9 +80,9 @@ class Workload(Table):
     name: Id
     label: str = ""
     method: Literal["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"] = "GET"
-    path: Annotated[str, Field(pattern=r"^/")]
-    headers: dict[str, str] = {}
-    body: str | None = None
+    path: Target
+    headers: dict[HeaderName, HeaderValue] = {}
+    body: Text | None = None
     expect: Expect = Expect()
     requires_lifespan: bool = False
 
@@ -100,7 +101,7 @@ class Series(Table):
 class Identity(Table):
     """The endpoint that tells pid, loop class, affinity and request counters (see runner/apps)."""
 
-    path: Annotated[str, Field(pattern=r"^/")]
+    path: Target
 
 
 class Defaults(Table):
@@ -138,8 +139,8 @@ class Suite(Table):
     kind: Literal["http"] = "http"
     title: str
     description: str = ""
-    app: str = ""
-    directory: str = "."
+    app: Text = ""
+    directory: Text = "."
     defaults: Defaults = Defaults()
     identity: Identity | None = None
     twin: Twin | None = None
@@ -171,7 +172,22 @@ class LoadedSuite:
         self.suite = suite
         self.path = path
         self.file = SuiteFile(name=path.name, sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
-        self.directory = (path.parent / suite.directory).resolve()
+        self.directory = _directory(suite, path)
+
+
+def _directory(suite: Suite, path: Path) -> Path:
+    folder = path.parent / suite.directory
+    try:
+        folder = folder.resolve()
+        there = folder.is_dir()
+    except (OSError, RuntimeError):  # a loop of links; which of them, the versions of Python disagree on
+        there = False
+    if not there:
+        raise SuiteError(
+            f"{path}: directory: no folder {folder}",
+            "It is relative to the suite file; servers run in it and import from it.",
+        )
+    return folder
 
 
 def bundled() -> list[Path]:
@@ -204,31 +220,7 @@ def parse(text: str, name: str) -> Suite:
     try:
         return Suite.model_validate(data)
     except ValidationError as error:
-        raise SuiteError("\n".join(_explain(name, data, dict(item)) for item in error.errors())) from None
-
-
-def _explain(name: str, data: dict[str, Any], error: dict[str, Any]) -> str:
-    """One validation error as `file: [[table]] name: key: what is wrong`."""
-    place: list[str] = []
-    here: Any = data
-    for part in error["loc"]:
-        if isinstance(part, int) and isinstance(here, list) and part < len(here):
-            here = here[part]
-            label = here.get("name") if isinstance(here, dict) else None
-            place[-1] = f"[[{place[-1]}]] {label!r}" if label else f"{place[-1]}[{part}]"
-        else:
-            here = here.get(part) if isinstance(here, dict) else None
-            place.append(str(part))
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
-        message = "unknown key"
-    elif error["type"] == "missing":
-        message = "missing"
-    elif error["type"] == "string_pattern_mismatch" and error["loc"][-1] == "name":
-        message = f"{error['input']!r} is not an id: {ID_RULE}"
-    elif "input" in error and not isinstance(error["input"], dict | list):
-        message = f"{message} (found {error['input']!r})"
-    return ": ".join([name, *place, message])
+        raise SuiteError("\n".join(explain(name, data, dict(item)) for item in error.errors())) from None
 
 
 def select(suite: Suite, kind: str, wanted: Iterable[str]) -> list[str]:

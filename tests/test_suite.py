@@ -121,6 +121,129 @@ def test_a_wrong_type_or_value_is_named_with_file_table_and_key(old: str, new: s
     assert said in message
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "lifespan = false",
+            'lifespan = "no"',
+            "[[server]] 'two': lifespan: must be true or false (found 'no')",
+        ),
+        ("lifespan = false", "lifespan = 0", "[[server]] 'two': lifespan: must be true or false (found 0)"),
+        (
+            "workers = 4",
+            "workers = true",
+            "[[series]] 'scaling': workers: must be a whole number (found true)",
+        ),
+        ("workers = 4", 'workers = "4"', "[[series]] 'scaling': workers: must be a whole number (found '4')"),
+        ("workers = 4", "workers = 4.0", "[[series]] 'scaling': workers: must be a whole number (found 4.0)"),
+        (
+            "[twin]",
+            '[defaults]\nduration = "0.3"\n[twin]',
+            "defaults: duration: must be a number (found '0.3')",
+        ),
+        ("[twin]", "[defaults]\nwarmup = true\n[twin]", "defaults: warmup: must be a number (found true)"),
+        ("[twin]", "[defaults]\nwarmup = [1]\n[twin]", "defaults: warmup: must be a number (found a list)"),
+        (
+            "[twin]",
+            '[defaults]\nrepeats = "1"\n[twin]',
+            "defaults: repeats: must be a whole number (found '1')",
+        ),
+        ("[twin]", "[defaults]\nduration = inf\n[twin]", "defaults: duration: "),
+        ("[twin]", "[defaults]\nduration = nan\n[twin]", "defaults: duration: "),
+        ("[twin]", "[defaults]\nforeign_limit = nan\n[twin]", "defaults: foreign_limit: "),
+        ('title = "Mine"', "title = 2026-01-01", "title: must be text, in quotes (found 2026-01-01)"),
+        ('title = "Mine"', 'title = "Mine"\nidentity = "/"', "identity: "),
+        (
+            'servers = ["one"]',
+            'servers = "one"',
+            "[[series]] 'scaling': servers: must be a list (found 'one')",
+        ),
+        (
+            "lifespan = false",
+            "env = { A = 1 }",
+            "[[server]] 'two': env: A: must be text, in quotes (found 1)",
+        ),
+        ("lifespan = false", 'env = "A=1"', "[[server]] 'two': env: must be a table (found 'A=1')"),
+    ],
+)
+def test_no_type_is_taken_for_another(old: str, new: str, said: str) -> None:
+    assert refusal(replaced(old, new)).startswith(f"mine.toml: {said}")
+
+
+def test_a_whole_number_is_a_number() -> None:
+    suite = parse(replaced("[twin]", "[defaults]\nduration = 2\nwarmup = 0\n[twin]"), "mine.toml")
+    assert (suite.defaults.duration, suite.defaults.warmup) == (2.0, 0.0)
+
+
+SERVER, PROXY = "lifespan = false", 'path = "/proxy"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (SERVER, 'requires = ["a", ""]', "[[server]] 'two': requires[1]: is not the name of a distribution"),
+        (SERVER, 'requires = ["uvicorn[standard]"]', "[[server]] 'two': requires[0]: is not the name"),
+        (SERVER, 'requires = ["uvicorn>=0.3"]', "[[server]] 'two': requires[0]: is not the name"),
+        (SERVER, 'requires = ["a\\n"]', "[[server]] 'two': requires[0]: is not the name"),
+        (SERVER, 'env = { "" = "1" }', "[[server]] 'two': env: '': a variable's name must not be empty"),
+        (SERVER, 'env = { "A=B" = "1" }', "[[server]] 'two': env: A=B: a variable's name must not"),
+        (SERVER, 'env = { A = "\\u0000" }', "[[server]] 'two': env: A: has a NUL character"),
+        ('"-m", "serve"]', '"-m", "\\u0000"]', "[[server]] 'two': command[2]: has a NUL character"),
+        ('["{python}", "-m", "serve"]', '[""]', "[[server]] 'two': command: the first item is the program"),
+        ('app = "shop:app"', 'app = "\\u0000"', "app: has a NUL character"),
+        ('app = "shop:app"', 'directory = "\\u0000"', "directory: has a NUL character"),
+        (PROXY, 'path = "proxy"', "[[workload]] 'proxy': path: must begin with '/' (found 'proxy')"),
+        (PROXY, 'path = ""', "[[workload]] 'proxy': path: must begin with '/'"),
+        (PROXY, 'path = "/größe"', "[[workload]] 'proxy': path: 'ö' cannot be in a path: percent-encode it"),
+        (PROXY, 'path = "/a b"', "[[workload]] 'proxy': path: ' ' cannot be in a path"),
+        (PROXY, 'path = "/a\\n"', "[[workload]] 'proxy': path: '\\n' cannot be in a path"),
+        (PROXY, 'path = "/a#b"', "[[workload]] 'proxy': path: '#' cannot be in a path"),
+        ("[twin]", '[identity]\npath = "/ "\n[twin]', "identity: path: ' ' cannot be in a path"),
+        (PROXY, f'{PROXY}\nbody = "\\u0000"', "[[workload]] 'proxy': body: has a NUL character"),
+        (
+            PROXY,
+            f'{PROXY}\nheaders = {{ a = "x\\r\\ny" }}',
+            "[[workload]] 'proxy': headers: a: '\\r' cannot be",
+        ),
+        (PROXY, f'{PROXY}\nheaders = {{ a = "∑" }}', "[[workload]] 'proxy': headers: a: '∑' cannot be"),
+        (
+            PROXY,
+            f'{PROXY}\nheaders = {{ "a b" = "" }}',
+            "[[workload]] 'proxy': headers: a b: is not a header's",
+        ),
+        (
+            PROXY,
+            f'{PROXY}\nheaders = {{ "a:" = "" }}',
+            "[[workload]] 'proxy': headers: a:: is not a header's",
+        ),
+        (PROXY, f'{PROXY}\nheaders = {{ "é" = "" }}', "[[workload]] 'proxy': headers: é: is not a header's"),
+        (PROXY, f'{PROXY}\nheaders = {{ "" = "" }}', "[[workload]] 'proxy': headers: '': is not a header's"),
+        (PROXY, f"{PROXY}\nexpect.status = 404", "[[workload]] 'proxy': expect: status: must be 2xx"),
+        (PROXY, f"{PROXY}\nexpect.status = 199", "[[workload]] 'proxy': expect: status: must be 2xx"),
+        (PROXY, f"{PROXY}\nexpect.size = -1", "[[workload]] 'proxy': expect: size: "),
+        (
+            PROXY,
+            f"{PROXY}\nexpect.json.a = [1, {{ b = 2026-01-01T00:00:00Z }}]",
+            "[[workload]] 'proxy': expect: json: a[1].b: JSON has no dates and times: put 2026-01-01",
+        ),
+        (PROXY, f"{PROXY}\nexpect.json = 07:30:00", "[[workload]] 'proxy': expect: json: JSON has no dates"),
+        (PROXY, f"{PROXY}\nexpect.json.x = nan", "[[workload]] 'proxy': expect: json: x: JSON has no nan"),
+    ],
+)
+def test_what_no_request_or_process_can_be_given_is_refused(old: str, new: str, said: str) -> None:
+    assert refusal(replaced(old, new)).startswith(f"mine.toml: {said}")
+
+
+def test_what_a_request_can_be_given_is_taken() -> None:
+    headers = '{ "Content-Type" = "text/plain; charset=utf-8", "x-empty" = "", "x!~" = "a\\tb" }'
+    more = f"{PROXY.replace('/proxy', '/a/%20~/?q=[1]&b=x+y;(z)')}\nheaders = {headers}\nbody = 'größe {{{{'"
+    workload = parse(replaced(PROXY, f"{more}\nexpect.status = 201"), "mine.toml").workload[1]
+    assert workload.headers["x!~"] == "a\tb"
+    assert workload.body == "größe {{"
+    assert workload.expect.status == 201
+
+
 def test_every_mistake_is_told_at_once() -> None:
     message = refusal(replaced("lifespan = false", 'lifespam = false\nenv = "none"'))
     assert "[[server]] 'two': lifespam: unknown key" in message
@@ -145,12 +268,17 @@ def test_two_tables_of_one_name_are_refused(old: str, new: str, table: str, name
         ("{prot}", "unknown placeholder {prot}"),
         ("{}", "unknown placeholder {}"),
         ("{0}", "unknown placeholder {0}"),
-        ("{port", "'{port'"),
+        ("{port.x}", "unknown placeholder {port.x}"),
+        ("{port[0]}", "unknown placeholder {port[0]}"),
+        ("{port", "(found '{port')"),
+        ("{port:zz}", "a placeholder is its name alone, without ':' and '!': {port} (found '{port:zz}')"),
+        ("{port:>{workers}}", "a placeholder is its name alone"),
+        ("{port!r}", "a placeholder is its name alone"),
     ],
 )
 def test_an_unknown_placeholder_is_named_with_the_known_ones(argument: str, said: str) -> None:
     message = refusal(replaced('"{host}:{port}"', f'"{argument}"'))
-    assert message.startswith("mine.toml: [[server]] 'one': command: ")
+    assert message.startswith("mine.toml: [[server]] 'one': command[3]: ")
     assert said in message
     if "unknown" in said:
         assert "{app}, {host}, {port}, {python}, {workers}" in message
@@ -217,6 +345,24 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
     path.write_bytes(GOOD.replace("Mine", "Größe").encode("latin-1"))
     with pytest.raises(SuiteError, match=r"latin\.toml: not UTF-8 at byte \d+"):
         suites.load(str(path))
+
+
+@pytest.mark.parametrize("directory", ["none", "mine.toml", "loop"])
+def test_a_directory_that_is_none_is_told_with_key_and_folder(tmp_path: Path, directory: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(replaced('app = "shop:app"', f'directory = "{directory}"'), "utf-8")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(SuiteError) as caught:
+        suites.load(str(path))
+    assert caught.value.message == f"{path}: directory: no folder {tmp_path / directory}"
+
+
+def test_a_directory_is_relative_to_the_suite_file(tmp_path: Path) -> None:
+    path = tmp_path / "suites" / "mine.toml"
+    path.parent.mkdir()
+    (tmp_path / "apps").mkdir()
+    path.write_text(replaced('app = "shop:app"', 'directory = "../apps"'), "utf-8")
+    assert suites.load(str(path)).directory == tmp_path / "apps"
 
 
 def test_a_file_is_kept_as_it_was_read(tmp_path: Path) -> None:
