@@ -121,9 +121,7 @@ def read_pins(artifacts: Path) -> dict[str, Pin]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArtifactError(f"{path}: not valid TOML: {error}") from None
     except OSError as error:
-        raise ArtifactError(
-            f"{path}: cannot be read: {error.strerror}", "Is it a file, and yours to read?"
-        ) from None
+        raise _unreadable(path, error) from None
     pins = {}
     for name, table in tables.items():
         if not is_id(name):
@@ -154,9 +152,15 @@ def _read_bytes(path: Path, data: bytes | None = None) -> bytes:
         except FileNotFoundError:
             hint = "A run folder needs it; was the copy interrupted?"
             raise ArtifactError(f"{path}: missing", hint) from None
+        except OSError as error:
+            raise _unreadable(path, error) from None
     if is_pointer(data):
         raise ArtifactError(f"{path}: a Git LFS pointer, not the file", "Run `git lfs pull` first.")
     return data
+
+
+def _unreadable(path: Path, error: OSError) -> ArtifactError:
+    return ArtifactError(f"{path}: cannot be read: {error.strerror}", "Is it a file, and yours to read?")
 
 
 def _check_version(path: Path, data: bytes) -> None:

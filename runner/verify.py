@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runner.errors import ArtifactError, GeneratorError
+from runner.errors import GeneratorError, LapsheetError
 from runner.generators import by_name
 from runner.model import FileEntry, Run, Sample
 from runner.store import MANIFEST, RAW, SAMPLES, Pin, StoredRun, is_pointer, read, sha256_file
@@ -37,10 +37,19 @@ def verify(folder: Path, pin: Pin | None = None) -> Report:
     """Check a run folder in full. Never raises for what is wrong in it; the report says so."""
     report = Report(folder.name)
     try:
-        stored = read(folder)
-    except ArtifactError as error:
+        _prove(folder, pin, report)
+    except LapsheetError as error:
         report.problems.append(str(error))
-        return report
+    except OSError as error:
+        report.problems.append(f"{error.filename or folder}: cannot be read: {error.strerror or error}")
+    except Exception as error:
+        # A folder is anybody's data: whatever it provokes is a finding of this run, and the next is checked.
+        report.problems.append(f"{folder}: cannot be verified: {type(error).__name__}: {error}")
+    return report
+
+
+def _prove(folder: Path, pin: Pin | None, report: Report) -> None:
+    stored = read(folder)
     run = stored.run
     if pin is not None and sha256_file(folder / MANIFEST) != pin.sha256:
         report.problems.append(f"{folder / MANIFEST}: SHA-256 is not the pinned {pin.sha256}")
@@ -55,7 +64,11 @@ def verify(folder: Path, pin: Pin | None = None) -> Report:
             if listed.get(path) != entry:
                 report.problems.append(f"{folder / path}: {SAMPLES} and {MANIFEST} do not agree on it")
         entries |= listed
-        _unlisted(folder, entries, report)
+        _unlisted(folder, listed, report)
+    elif run.state != "running":
+        report.problems.append(
+            f"{folder / MANIFEST}: the manifest lists no files, of a run called {run.state}"
+        )
     for entry in entries.values():
         problem = _check_file(folder, entry)
         if problem:
@@ -67,23 +80,32 @@ def verify(folder: Path, pin: Pin | None = None) -> Report:
         # With a wrong byte somewhere, a wrong figure would only say the same again.
         report.problems += _samples(stored)
         report.problems += _recompute(stored, report)
-    return report
 
 
-def _unlisted(folder: Path, entries: dict[str, FileEntry], report: Report) -> None:
+def _unlisted(folder: Path, listed: dict[str, FileEntry], report: Report) -> None:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and name not in {MANIFEST, LOCK, *entries} and not name.startswith(SCRATCH):
+        own = name in {MANIFEST, LOCK} or name.startswith(f"{SCRATCH}/")
+        if not own and name not in listed and (path.is_symlink() or path.is_file()):
             report.problems.append(f"{path}: not listed in {MANIFEST}")
 
 
 def _check_file(folder: Path, entry: FileEntry) -> str:
     """What is wrong with one file; empty if nothing is."""
     path = folder / entry.path
+    try:
+        return _differs(folder, path, entry)
+    except OSError as error:
+        return f"{path}: cannot be read: {error.strerror or error}"
+    except RuntimeError:  # what Python before 3.13 says of symbolic links in a circle
+        return f"{path}: cannot be read: a symbolic link that leads to itself"
+
+
+def _differs(folder: Path, path: Path, entry: FileEntry) -> str:
     if not path.resolve().is_relative_to(folder.resolve()):
         return f"{path}: leads out of the run folder"
     if not path.is_file():
-        return f"{path}: missing"
+        return f"{path}: not a file" if path.exists() else f"{path}: missing"
     size = path.stat().st_size
     if size != entry.size:
         if size < 1024 and is_pointer(path.read_bytes()):
@@ -126,17 +148,24 @@ def _recompute(stored: StoredRun, report: Report) -> Iterator[str]:
     if run.origin != "captured":
         report.notes.append(f"origin is {run.origin}: no raw files to recompute from")
         return
-    generator = by_name(run.generator.name)
+    try:
+        generator = by_name(run.generator.name)
+    except GeneratorError as error:
+        yield f"{stored.folder / MANIFEST}: generator: {error.message}: its raw files cannot be recomputed"
+        return
     for number, sample in enumerate(stored.samples, 1):
         if not sample.metrics and not sample.counts:
             continue
         place = f"{stored.folder / SAMPLES}, line {number}"
         try:
             outcome = generator.read(stored.folder / RAW / f"{sample.order:04d}")
+            again = outcome.metrics
         except GeneratorError as error:
             yield f"{place}: its raw files cannot be read: {error.message}"
             continue
-        again = outcome.metrics
+        except (OSError, ArithmeticError, ValueError) as error:
+            yield f"{place}: its raw files cannot be read: {error}"
+            continue
         for key in sorted(again.keys() | sample.metrics.keys()):
             told, found = sample.metrics.get(key), again.get(key)
             if told is None or found is None or not math.isclose(told, found, rel_tol=RELATIVE_TOLERANCE):

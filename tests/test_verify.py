@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,3 +133,104 @@ def test_a_link_out_of_the_folder(stored: StoredRun) -> None:
     path.rename(outside)
     path.symlink_to(outside)
     assert "leads out of the run folder" in problems(stored)
+
+
+def edit(folder: Path, **changes: object) -> None:
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_an_unknown_generator(stored: StoredRun) -> None:
+    edit(stored.folder, generator={"name": "later", "version": "1"})
+    told = problems(stored)
+    assert "run.json: generator: no load generator 'later'" in told
+
+
+@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "raw"])
+def test_a_directory_in_place_of_a_file(stored: StoredRun, name: str) -> None:
+    path = stored.folder / (stored.run.files[0].path if name == "raw" else name)
+    path.unlink()
+    path.mkdir()
+    assert str(path) in problems(stored)
+
+
+@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "raw"])
+def test_a_file_that_may_not_be_read(stored: StoredRun, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = stored.folder / (stored.run.files[0].path if name == "raw" else name)
+    real = Path.open
+
+    def refuse(self: Path, *arguments: Any, **options: Any) -> Any:
+        # What chmod does for anybody but root, who may run these tests.
+        if self == path:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: _read(self))
+    told = problems(stored)
+    assert f"{path}: cannot be read: Permission denied" in told
+    assert len(told.splitlines()) <= 2  # the other files are whole, and were still looked at
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data: bytes = file.read()
+        return data
+
+
+def test_links_in_a_circle_and_names_too_long(stored: StoredRun) -> None:
+    path = stored.folder / stored.run.files[0].path
+    path.unlink()
+    path.symlink_to(path.name)
+    assert str(path) in problems(stored)
+    path.unlink()
+    manifest = json.loads((stored.folder / "run.json").read_text())
+    manifest["files"].append({"path": "raw/" + "x" * 300, "size": 0, "sha256": "0" * 64})
+    edit(stored.folder, files=manifest["files"])
+    assert "xxx: cannot be read: File name too long" in problems(stored)
+
+
+@pytest.mark.parametrize("wrong", [b"\xff\xfe", b"[" * 100_000, b'{"a": "\\ud800"}'])
+def test_nothing_in_a_folder_makes_it_raise(stored: StoredRun, wrong: bytes) -> None:
+    rewrite(stored.folder, "samples.jsonl", wrong)
+    assert "samples.jsonl" in problems(stored)
+    for entry in stored.run.files:
+        if entry.path.endswith(".json"):
+            rewrite(stored.folder, "samples.jsonl", _lines(stored))
+            rewrite(stored.folder, entry.path, wrong)
+            assert entry.path in problems(stored)
+    (stored.folder / "run.json").write_bytes(wrong)
+    assert "run.json" in problems(stored)
+
+
+def _lines(stored: StoredRun) -> bytes:
+    return b"".join(sample.model_dump_json(exclude_none=True).encode() + b"\n" for sample in stored.samples)
+
+
+def test_what_nobody_foresaw_is_a_problem_of_that_run(
+    stored: StoredRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr("runner.generators.GENERATORS", {"oha": type("Broken", (), {"read": fail})})
+    assert "KeyError" in problems(stored)
+
+
+@pytest.mark.parametrize("state", ["complete", "interrupted"])
+def test_a_manifest_that_lists_no_files(stored: StoredRun, state: str) -> None:
+    edit(stored.folder, files=[], state=state)
+    assert "run.json: the manifest lists no files" in problems(stored)
+
+
+def test_a_manifest_that_leaves_files_out(stored: StoredRun) -> None:
+    for left_out in stored.run.files:
+        edit(stored.folder, files=[e.model_dump() for e in stored.run.files if e != left_out])
+        assert str(stored.folder / left_out.path) in problems(stored)
+
+
+def test_a_running_run_lists_none_yet(stored: StoredRun) -> None:
+    edit(stored.folder, files=[], state="running")
+    report = verify(stored.folder)
+    assert report.ok, report.problems
+    assert report.files > 0
