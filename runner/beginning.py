@@ -19,9 +19,10 @@ from runner.layout import shape
 from runner.model import Generator, Lock, Note, Run
 from runner.plan import Options, Plan, check_installed, make
 from runner.redact import Redactor
+from runner.snapshot import Snapshot, snapshot
 from runner.store import RAW
 from runner.suite import LoadedSuite
-from runner.writer import RunWriter, snapshot
+from runner.writer import RunWriter
 
 LOCK_FILE = Path("locks") / "bench.txt"
 
@@ -38,17 +39,20 @@ class Surroundings:
 
     fingerprint: dict[str, Any]
     lock: Lock | None
-    source: tuple[bytes, str] | None
+    source: Snapshot
     comparable: dict[str, Any]
 
 
 def surroundings(plan: Plan, artifacts: Path, project: Path) -> Surroundings:
-    """Look at the surroundings. Raises SuiteError if a chosen server is not installed."""
+    """Look at the surroundings.
+
+    Raises SuiteError if a chosen server is not installed, ArtifactError if the source cannot be read.
+    """
     check_installed(plan.loaded, plan.parameters)
     fingerprint = machine.fingerprint()
     path = project / LOCK_FILE
     lock = provenance.lock_state(path) if path.is_file() else None
-    source = snapshot(plan.loaded.directory, artifacts)
+    source = snapshot(plan.loaded.directory, artifacts, redactor(project, plan))
     return Surroundings(fingerprint, lock, source, _comparable(plan, fingerprint, source, lock))
 
 
@@ -91,12 +95,12 @@ def begin(
         cases=plan.cases,
         comparable=found.comparable,
         facts={"counter_cost_s": identity.cost(counter.Counter()), "load_at_start": machine.load()},
-        warnings=_warnings(plan, found),
+        warnings=_warnings(plan, found, redact),
     )
     writer = RunWriter(artifacts / run.id, run)
     try:
-        if found.source:
-            writer.raw("source.tar.gz", found.source[0])
+        if found.source.archive is not None:
+            writer.raw("source.tar.gz", found.source.archive)
         if found.lock:
             writer.raw("lock.txt", redact.bytes((project / LOCK_FILE).read_bytes()))
     except BaseException:
@@ -142,12 +146,18 @@ def unfinished(loaded: LoadedSuite, options: Options, output: Path, run_id: str 
             "--resume takes all parameters from the run",
             "Leave out everything but --id, --output and --port.",
         )
-    names = [run_id] if run_id else store.run_ids(output)
-    runs = [store.read_manifest(store.run_folder(output, name)) for name in names]
+    unreadable: list[str] = []
+    if run_id:
+        runs = [store.read_manifest(store.run_folder(output, run_id))]
+    else:
+        runs, unreadable = _readable(output)
     open_runs = [r for r in runs if r.suite == loaded.suite.name and (r.state != "complete" or run_id)]
     if not open_runs:
         raise ArtifactError(
-            f"no unfinished run of suite {loaded.suite.name!r} in {output}", "See `lapsheet run`."
+            f"no unfinished run of suite {loaded.suite.name!r} in {output}",
+            f"These cannot be read, see `lapsheet verify`: {', '.join(unreadable)}."
+            if unreadable
+            else "See `lapsheet run`.",
         )
     stored = max(open_runs, key=lambda r: r.created)
     if stored.suite_file.sha256 != loaded.file.sha256:
@@ -180,6 +190,18 @@ def unfinished(loaded: LoadedSuite, options: Options, output: Path, run_id: str 
     return plan, output / stored.id
 
 
+def _readable(output: Path) -> tuple[list[Run], list[str]]:
+    """The runs there, and the names of those whose manifest is damaged: no reason to refuse another."""
+    runs: list[Run] = []
+    unreadable: list[str] = []
+    for name in store.run_ids(output):
+        try:
+            runs.append(store.read_manifest(output / name))
+        except ArtifactError:
+            unreadable.append(name)
+    return runs, unreadable
+
+
 def redactor(project: Path, plan: Plan) -> Redactor:
     """Replaces this machine's and the project's names in what the run stores."""
     return Redactor.of_this_machine(project, suite=plan.loaded.directory)
@@ -205,13 +227,13 @@ def _flags(plan: Plan) -> list[str]:
 
 
 def _comparable(
-    plan: Plan, fingerprint: dict[str, Any], source: tuple[bytes, str] | None, lock: Lock | None
+    plan: Plan, fingerprint: dict[str, Any], source: Snapshot, lock: Lock | None
 ) -> dict[str, Any]:
     """What two runs must share for their figures to be compared, by name."""
     suite, parameters = plan.loaded.suite, plan.parameters
     return {
         "application": suite.app or suite.name,
-        "application_sha256": source[1] if source else None,
+        "application_sha256": source.sha256,
         "workloads": {
             workload.name: hashlib.sha256(workload.model_dump_json(exclude={"label"}).encode()).hexdigest()[
                 :16
@@ -232,7 +254,7 @@ def _comparable(
     }
 
 
-def _warnings(plan: Plan, found: Surroundings) -> list[Note]:
+def _warnings(plan: Plan, found: Surroundings, redact: Redactor) -> list[Note]:
     """What a reader must know of the surroundings, beside the numbers."""
     layout, repeats, notes = plan.layout, plan.parameters.repeats, []
 
@@ -252,6 +274,9 @@ def _warnings(plan: Plan, found: Surroundings) -> list[Note]:
         note("lock-drift", "installed packages differ from the lock")
     if repeats < 5:
         note("few-samples", f"{repeats} {'sample' if repeats == 1 else 'samples'} a case; rankings want five")
-    if found.source is None:
+    if redact.text(plan.loaded.file.text) != plan.loaded.file.text:
+        # Verbatim all the same: its hash is what a resumed run is recognised by.
+        note("names", "the suite file, stored as it is, names this machine, its user or a folder of theirs")
+    if found.source.archive is None:
         note("no-snapshot", "the source is over 8 MiB and not stored with the run")
     return notes

@@ -10,12 +10,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import gzip
 import hashlib
 import io
 import os
 import shutil
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -29,8 +27,6 @@ from runner.store import MANIFEST, RAW, SAMPLES, read_manifest, read_samples, sh
 
 LOCK = ".lock"
 SCRATCH = ".scratch"
-SNAPSHOT_LIMIT = 8 * 2**20
-_NOT_SOURCE = {"__pycache__", "node_modules", "venv"}
 
 
 class RunWriter:
@@ -61,7 +57,7 @@ class RunWriter:
         try:
             self._open(run)
         except BaseException:
-            self._lock.close()
+            self._release()
             raise
 
     def _open(self, run: Run | None) -> None:
@@ -89,10 +85,10 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """Remove the scratch folder and let go of the run."""
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        (self.folder / LOCK).unlink(missing_ok=True)
-        self._lock.close()
+        """Remove the scratch folder and let go of the run. Doing so again does nothing."""
+        if not self._lock.closed:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            self._release()
 
     def save_manifest(self, run: Run) -> None:
         """Replace the manifest in one step."""
@@ -140,18 +136,37 @@ class RunWriter:
         return final
 
     def _acquire(self) -> io.TextIOWrapper:
+        """The lock file, locked.
+
+        A lock file can be removed by its holder after we opened it and before we locked it; a lock on it
+        would then shut nobody out, because the next writer makes a new file. So look again.
+        """
         path = self.folder / LOCK
-        with _disk(path):
-            file = path.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise ArtifactError(
-                f"{self.folder}: another runner is writing this run",
-                "Wait for it to end, or start a run of another --id.",
-            ) from None
-        return file
+        while True:
+            with _disk(path):
+                file = path.open("a+")
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                        return file
+                except FileNotFoundError:
+                    pass
+                except BlockingIOError:
+                    file.close()
+                    raise ArtifactError(
+                        f"{self.folder}: another runner is writing this run",
+                        "Wait for it to end, or start a run of another --id.",
+                    ) from None
+                except OSError:
+                    file.close()
+                    raise
+                file.close()
+
+    def _release(self) -> None:
+        # Removed while it is still locked: afterwards it may be another writer's.
+        with contextlib.suppress(OSError):
+            (self.folder / LOCK).unlink()
+        self._lock.close()
 
     def _write(self, path: Path, data: bytes) -> None:
         aside = path.with_name(f".{path.name}.part")
@@ -205,35 +220,3 @@ def _disk(path: Path) -> Iterator[None]:
         }
         reason = "disk full" if error.errno == errno.ENOSPC else (error.strerror or str(error))
         raise ArtifactError(f"{path}: {reason}", remedies.get(error.errno or 0, "")) from error
-
-
-def snapshot(directory: Path, without: Path) -> tuple[bytes, str] | None:
-    """The source under test as a reproducible ``.tar.gz``, and the SHA-256 over names and contents.
-
-    Hidden files, caches, symbolic links and the folder ``without`` (the artifacts, where they lie inside)
-    are left out. None if it is over 8 MiB.
-    """
-    without = without.resolve()
-    paths = sorted(
-        path
-        for path in directory.rglob("*")
-        if path.is_file()
-        and not path.is_symlink()
-        and not path.is_relative_to(without)
-        and not any(part.startswith(".") or part in _NOT_SOURCE for part in path.relative_to(directory).parts)
-    )
-    if sum(path.stat().st_size for path in paths) > SNAPSHOT_LIMIT:
-        return None
-    digest = hashlib.sha256()
-    buffer = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive,
-    ):
-        for path in paths:
-            name, data = path.relative_to(directory).as_posix(), path.read_bytes()
-            digest.update(f"{name}\0{len(data)}\0".encode() + data)
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return buffer.getvalue(), digest.hexdigest()

@@ -1,15 +1,16 @@
-"""The writer: one at a time, whole lines or none, torn lines set aside, the source packed the same twice."""
+"""The writer: one at a time, whole lines or none, torn lines set aside."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -17,7 +18,7 @@ from benchmarks.synthetic import write_run
 from runner.errors import ArtifactError
 from runner.model import Sample
 from runner.store import read_manifest, read_samples, sha256_file
-from runner.writer import LOCK, RunWriter, snapshot
+from runner.writer import LOCK, RunWriter
 
 
 @pytest.fixture
@@ -185,26 +186,55 @@ def test_a_failed_flush_leaves_no_half_line(unfinished: Path, monkeypatch: pytes
     assert len(read_samples(unfinished)) == count + 1
 
 
-def test_snapshot_is_reproducible_and_hides_nothing_visible(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    (source / "sub" / "__pycache__").mkdir(parents=True)
-    (source / "app.py").write_text("a = 1\n")
-    (source / "sub" / "data.txt").write_text("x")
-    (source / "sub" / "__pycache__" / "junk.pyc").write_text("x")
-    (source / ".secret").write_text("x")
-    (source / "link").symlink_to("/etc/hostname")
-    first = snapshot(source, tmp_path / "artifacts")
-    copy = tmp_path / "copy"
-    shutil.copytree(source, copy, symlinks=True)
-    os.utime(copy / "app.py", (1, 1))
-    assert first is not None
-    assert snapshot(copy, tmp_path / "artifacts") == first
-    (copy / "app.py").write_text("a = 2\n")
-    second = snapshot(copy, tmp_path / "artifacts")
-    assert second is not None
-    assert second[1] != first[1]
+def test_a_lock_file_removed_by_its_holder_locks_nothing(
+    unfinished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second opens the first's lock file, the first removes it, the third makes a new one."""
+    first = RunWriter(unfinished)
+    third: list[RunWriter] = []
+    real = fcntl.flock
+
+    def late(file: IO[str], operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", real)
+        first.close()
+        third.append(RunWriter(unfinished))
+        real(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(ArtifactError, match="another runner"):
+        RunWriter(unfinished)
+    first.close()  # a second time: it must not remove the lock of the third
+    with pytest.raises(ArtifactError, match="another runner"):
+        RunWriter(unfinished)
+    third[0].close()
+    assert not (unfinished / LOCK).exists()
 
 
-def test_a_source_too_large_is_not_packed(tmp_path: Path) -> None:
-    (tmp_path / "big.bin").write_bytes(b"\0" * (9 * 2**20))
-    assert snapshot(tmp_path, tmp_path / "artifacts") is None
+def test_of_many_processes_one_writes_at_a_time(unfinished: Path) -> None:
+    code = f"""
+        import os, time
+        from pathlib import Path
+        from runner.errors import ArtifactError
+        from runner.writer import RunWriter
+        folder, written = Path({str(unfinished)!r}), 0
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end or not written:
+            try:
+                writer = RunWriter(folder)
+            except ArtifactError as error:
+                assert "another runner" in str(error), error
+                continue
+            mark = os.open(folder.parent / "inside", os.O_CREAT | os.O_EXCL)
+            os.unlink(folder.parent / "inside")
+            os.close(mark)
+            writer.close()
+            written += 1
+        print(written)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    pipe = subprocess.PIPE
+    others = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(3)]
+    for other in others:
+        told, error = other.communicate(timeout=30)
+        assert other.returncode == 0, error
+        assert int(told) > 0
