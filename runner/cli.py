@@ -48,6 +48,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+# What a machine refuses and its owner can mend.
+_MENDABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.EACCES, errno.EROFS)
 _out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
 
@@ -62,14 +64,7 @@ def main() -> None:
             _err.print(error.hint, markup=False, soft_wrap=True)
         sys.exit(2)
     except OSError as error:
-        if error.errno not in (
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EFBIG,
-            errno.EMFILE,
-            errno.EACCES,
-            errno.EROFS,
-        ):
+        if error.errno not in _MENDABLE:
             raise
         _err.print(f"error: {error.filename or 'a file'}: {error.strerror}", markup=False, soft_wrap=True)
         _err.print("All stored samples are safe; mend this, then continue with --resume.")

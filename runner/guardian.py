@@ -99,6 +99,11 @@ def start(spec: dict[str, Any], prctl: Callable[[int, int], int]) -> int:
     return pid
 
 
+def least(commands: bytes) -> float:
+    """The shortest grace that these ``stop SECONDS`` lines ask for."""
+    return min(float(line.split()[1]) for line in commands.split(b"\n") if line)
+
+
 class Guardian:
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -139,8 +144,8 @@ class Guardian:
                         os.kill(pid, signal.SIGKILL)
                 killed.update(left)
             if select.select([0] if listening else [], [], [], pause)[0]:
-                lines = os.read(0, 65536).split(b"\n")
-                limit = min(limit, float(lines[-2].split()[1])) if len(lines) > 1 else 0.0
+                data = os.read(0, 65536)
+                limit = min(limit, least(data)) if data else 0.0
                 listening = limit > 0
             pause = min(pause * 1.5, 0.05)
         self.reap()
@@ -182,7 +187,7 @@ def main() -> None:
     while True:
         guardian.reap()
         if b"\n" in buffer:
-            guardian.stop(float(buffer.split(b"\n")[0].split()[1]))
+            guardian.stop(least(buffer))
             return
         ready, _, _ = select.select([0, wake_reader], [], [])
         if wake_reader in ready:

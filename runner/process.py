@@ -173,7 +173,8 @@ class ProcessTree:
         return event
 
     def _close(self) -> None:
-        self._commands.close()
+        with contextlib.suppress(OSError):  # what a guardian that is gone never read
+            self._commands.close()
         try:
             self._guardian.wait(10.0)
         except subprocess.TimeoutExpired:

@@ -182,3 +182,28 @@ def test_killing_the_servers_parent_fails_the_sample_and_leaves_nothing(
     (sample,) = run_of(project).samples
     assert sample.status == "failed"
     assert "died" in [reason.code for reason in sample.reasons], sample.reasons
+
+
+def test_ctrl_c_twice_keeps_a_sample_whose_server_is_still_stopping(
+    project: Path, no_survivors: list
+) -> None:
+    text = suite_text({"stubborn": ["--delay", "0.002", "--ignore-sigterm"]})
+    (project / "truth.toml").write_text(text.replace("repeats = 1", "repeats = 2"))
+    command = Command(project, "truth.toml", "--no-twin")
+    command.wait_until_sampling(0)
+    no_survivors += command.family()
+    deadline = time.monotonic() + 20  # the load of 0.6 s ends; the server ignores SIGTERM, with 15 s of grace
+    while any(Command.is_load(process) for process in command.family()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(1.0)
+    assert command.stored() == 0
+    begin = time.monotonic()
+    os.killpg(command.process.pid, signal.SIGINT)
+    time.sleep(0.3)
+    os.killpg(command.process.pid, signal.SIGINT)
+    status, output = command.end()
+    assert status == 130, output
+    assert time.monotonic() - begin < 8
+    (sample,) = run_of(project).samples
+    assert sample.metrics
+    assert "stop" in [flag.code for flag in sample.flags]

@@ -28,6 +28,13 @@ FAMILY = """
     time.sleep(300)
 """
 
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+time.sleep(300)
+"""
+
 
 def spec(tmp_path: Path, code: str, cpus: tuple[int, ...] = ()) -> Spec:
     return Spec(
@@ -77,13 +84,7 @@ def test_orphans_stay_in_the_tree_when_their_parent_is_killed(tmp_path: Path) ->
 
 
 def test_sigterm_ignored_is_killed_after_the_grace(tmp_path: Path) -> None:
-    code = """
-        import signal, time
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        print("ready", flush=True)
-        time.sleep(300)
-    """
-    tree = ProcessTree(spec(tmp_path, code))
+    tree = ProcessTree(spec(tmp_path, STUBBORN))
     assert eventually(lambda: (tmp_path / "out.log").read_text() == "ready\n")
     stopped = tree.stop(0.3)
     assert stopped.killed == [tree.pid]
@@ -149,3 +150,46 @@ def test_nothing_outlives_a_killed_owner(tmp_path: Path, number: signal.Signals)
     process.wait(10.0)
     assert eventually(lambda: not any(map(running, pids)))
     process.stdout.close()
+
+
+def test_a_stop_in_progress_ends_at_once_when_the_owner_dies(tmp_path: Path) -> None:
+    """A server that takes its time to stop must not outlive a runner killed meanwhile."""
+    owner = textwrap.dedent(f"""
+        import sys, time
+        from pathlib import Path
+        from runner.process import ProcessTree, Spec
+        here = Path({str(tmp_path)!r})
+        tree = ProcessTree(Spec({[sys.executable, "-c", STUBBORN]!r}, here, here / "o", here / "e"))
+        while "ready" not in (here / "o").read_text():
+            time.sleep(0.01)
+        tree.begin_stop(120.0)
+        print(tree.pid, flush=True)
+        time.sleep(300)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    pid = int(process.stdout.readline())
+    time.sleep(0.2)
+    assert running(pid)
+    process.kill()
+    process.wait(10.0)
+    assert eventually(lambda: not running(pid), 5.0)
+    process.stdout.close()
+
+
+def test_a_stop_can_be_hurried(tmp_path: Path) -> None:
+    tree = ProcessTree(spec(tmp_path, STUBBORN))
+    assert eventually(lambda: (tmp_path / "out.log").read_text() == "ready\n")
+    tree.begin_stop(120.0)
+    begin = time.monotonic()
+    assert tree.stop(0.0).killed == [tree.pid]
+    assert time.monotonic() - begin < 5
+
+
+def test_a_killed_guardian_leaves_nothing_and_is_noticed(tmp_path: Path) -> None:
+    tree = ProcessTree(spec(tmp_path, FAMILY.format(detach=False)))
+    assert eventually(lambda: len(tree.pids()) == 4)
+    pids = tree.pids()
+    os.kill(psutil.Process(tree.pid).ppid(), signal.SIGKILL)
+    assert tree.stop(1.0).killed == [tree.pid]
+    assert eventually(lambda: not any(map(running, pids)))

@@ -239,7 +239,7 @@ async def serve(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set if not options.ignore_sigterm else lambda: None)
     truth = Truth(options)
     server = await loop.create_server(
         lambda: Connection(truth), options.host, options.port, backlog=4096, reuse_address=True
@@ -264,6 +264,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=None, help="two-mode 50, errors and abort 10")
     parser.add_argument("--stall", type=float, default=1.0)
     parser.add_argument("--after", type=int, default=0, help="requests before the fault begins")
+    parser.add_argument("--ignore-sigterm", action="store_true", help="and SIGINT")
     parser.add_argument("--hang-identity", action="store_true")
     options = parser.parse_args(argv)
     if options.every is None:
