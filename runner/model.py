@@ -175,13 +175,16 @@ class SuiteFile(Record):
 class Parameters(Record):
     """What was asked for. Times in seconds, ``rate`` in requests/s (open loop) or None (closed).
 
-    ``foreign_limit`` is the share of the server's CPUs beyond which foreign load rejects a sample.
+    ``connections`` are those of every case where ``connections_chosen`` (on the command line), else of the
+    series that have none of their own. ``foreign_limit`` is the share of the server's CPUs beyond which
+    foreign load rejects a sample.
     """
 
     servers: list[Id]
     workloads: list[Id]
     workers: list[int]
     connections: int
+    connections_chosen: bool = False
     duration: Finite
     warmup: Finite
     repeats: int

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import resource
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
+from runner import client
 from runner import suite as suites
-from runner.errors import SuiteError
+from runner.errors import MachineError, SuiteError
 from runner.generators import pick
-from runner.generators.base import LoadGenerator
+from runner.generators.base import Load, LoadGenerator
 from runner.layout import parse_overrides, plan_layout
 from runner.model import Case, Layout, Parameters
 from runner.progress import duration
@@ -17,6 +20,8 @@ from runner.suite import LoadedSuite
 
 # What starting, checking and stopping a server takes, beside warm-up and sample; for the estimate only.
 OVERHEAD_S = 2.0
+# Open files of a server or a generator beside its connections: libraries, pipes, event loops.
+SPARE_FILES = 64
 
 T = TypeVar("T")
 
@@ -66,9 +71,11 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
     """Decide a run.
 
     The A/A lane is on where nothing was deselected, unless ``options.twin`` says otherwise. Raises
-    SuiteError for an unknown name or a missing distribution, MachineError for CPUs that are not
-    there, GeneratorError for no generator.
+    SuiteError for an unknown name, an option that is no number, or no case at all; MachineError for CPUs
+    that are not there or more connections than open files; GeneratorError for no generator, or one that
+    cannot send this load. Whether the servers are installed is for `check_installed`.
     """
+    _check_finite(options)
     suite, defaults = loaded.suite, loaded.suite.defaults
     full = not options.servers and not options.workloads
     parameters = Parameters(
@@ -76,6 +83,7 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         workloads=suites.select(suite, "workload", options.workloads),
         workers=options.workers,
         connections=_or(options.connections, defaults.connections),
+        connections_chosen=options.connections is not None,
         duration=_or(options.duration, defaults.duration),
         warmup=_or(options.warmup, defaults.warmup),
         repeats=_or(options.repeats, defaults.repeats),
@@ -91,8 +99,12 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
             "A workload may need a lifespan that the chosen server never runs; see `lapsheet plan`.",
         )
     _check_environments(suite, parameters)
+    _check_open_files(cases)
+    layout = _layout(options.cpus, cases)
     generator, found = _generator(options.generator)
-    return Plan(loaded, parameters, cases, _layout(options.cpus, cases), generator, found)
+    plan = Plan(loaded, parameters, cases, layout, generator, found)
+    _check_generator(plan)
+    return plan
 
 
 def check_installed(loaded: LoadedSuite, parameters: Parameters) -> None:
@@ -143,6 +155,48 @@ def describe(plan: Plan) -> list[str]:
         lines.append(f"note: {plan.layout.note}")
     lines += [f"  {case.id}{' (A/A twin)' if case.role == 'twin' else ''}" for case in plan.cases]
     return lines
+
+
+def _check_finite(options: Options) -> None:
+    for name in ("duration", "warmup", "rate", "foreign_limit"):
+        value = getattr(options, name)
+        if value is not None and not math.isfinite(value):
+            raise SuiteError(
+                f"--{name.replace('_', '-')} {value} is not a finite number",
+                "For as much as a server can answer, leave --rate out: that is closed loop."
+                if name == "rate"
+                else "Give a number.",
+            )
+
+
+def _check_open_files(cases: list[Case]) -> None:
+    wanted = max(int(case.dimensions["connections"]) for case in cases) + SPARE_FILES
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and wanted > hard:
+        raise MachineError(
+            f"{wanted - SPARE_FILES} connections need {wanted} open files, and {hard} is the hard limit here",
+            "Raise the limit (`ulimit -n`, as root or in /etc/security/limits.conf), or choose fewer with "
+            "--connections.",
+        )
+
+
+def _check_generator(plan: Plan) -> None:
+    """Have the generator look at the load of every case, before the first of them has run."""
+    workloads = {workload.name: workload for workload in plan.loaded.suite.workload}
+    for case in plan.cases:
+        workload = workloads[str(case.dimensions["workload"])]
+        plan.generator.refuse(
+            Load(
+                url=f"http://{client.LOOPBACK}{workload.path}",
+                connections=int(case.dimensions["connections"]),
+                duration=plan.parameters.duration,
+                method=workload.method,
+                headers=workload.headers,
+                body=workload.body,
+                rate=plan.parameters.rate,
+                threads=len(plan.layout.roles["generator"]),
+            )
+        )
 
 
 def _check_environments(suite: suites.Suite, parameters: Parameters) -> None:

@@ -242,12 +242,17 @@ def cases(suite: Suite, parameters: Parameters) -> list[Case]:
     """Every case of the chosen servers, workloads and workers, twins included, in file order.
 
     ``parameters.workers`` empty keeps each series' own number of workers; otherwise each series is run
-    with those numbers instead, once where two series become the same, as series ``workers-N``.
+    with those numbers instead, once where two series become the same, as series ``workers-N``. Likewise
+    ``parameters.connections`` replace a series' own where they were chosen, as series ``connections-N``.
     """
     servers = {server.name: server for server in suite.server}
     workloads = {workload.name: workload for workload in suite.workload}
     found: dict[str, Case] = {}
     for series in suite.series:
+        connections, name = series.connections or parameters.connections, series.name
+        if parameters.connections_chosen and connections != parameters.connections:
+            connections = parameters.connections
+            name = f"connections-{connections}"
         for workers in parameters.workers or [series.workers]:
             for server in parameters.servers:
                 for workload in parameters.workloads:
@@ -255,10 +260,9 @@ def cases(suite: Suite, parameters: Parameters) -> list[Case]:
                         continue
                     if workloads[workload].requires_lifespan and not servers[server].lifespan:
                         continue
-                    connections = series.connections or parameters.connections
                     case = Case(
                         id=f"{server}/{workload}/w{workers}/c{connections}",
-                        series=f"workers-{workers}" if parameters.workers else series.name,
+                        series=f"workers-{workers}" if parameters.workers else name,
                         environment=servers[server].environment,
                         dimensions={
                             "server": server,

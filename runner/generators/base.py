@@ -86,10 +86,13 @@ class LoadGenerator(Protocol):
     def flags(self, load: Load) -> list[str]:
         """The flags that shape the measurement, without the URL and the body, for the manifest."""
 
+    def refuse(self, load: Load) -> None:
+        """Raise GeneratorError if it cannot do what is asked (open loop, a method), installed or not."""
+
     def command(self, load: Load, folder: Path) -> Command:
         """The command of one execution; a plan it needs is written to ``folder``.
 
-        Raises GeneratorError if it cannot do what is asked (open loop, a method).
+        Raises GeneratorError if it is not there, and for what it refuses.
         """
 
     def read(self, folder: Path) -> Outcome:

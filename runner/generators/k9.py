@@ -92,6 +92,21 @@ class K9:
         shown += [f"{key}={json.dumps(options[key])}" for key in ("discardResponseBodies", "maxRedirects")]
         return [*_run_flags(), *shown]
 
+    def refuse(self, load: Load) -> None:
+        """Raise GeneratorError for what k9 cannot do as asked."""
+        oha = "Use oha: `--generator oha`."
+        if load.rate is not None:
+            raise GeneratorError(
+                "k9 has no open loop fit for this: with all connections busy it drops requests instead of "
+                "sending them late, and its percentiles leave them out",
+                oha,
+            )
+        if load.method not in _METHODS:
+            raise GeneratorError(f"k9 cannot send {load.method} requests", oha)
+        texts = [load.url, load.body or "", *load.headers, *load.headers.values()]
+        if any("{{" in text for text in texts):
+            raise GeneratorError("k9 takes '{{' in a URL, header or body for a template", oha)
+
     def command(self, load: Load, folder: Path) -> Command:
         """The command of one execution, its plan written to the folder.
 
@@ -100,7 +115,7 @@ class K9:
         program = _program()
         if program is None or _version(program) is None:
             raise GeneratorError("k9 is not in this environment", INSTALL)
-        _refuse_impossible(load)
+        self.refuse(load)
         # Compression would change the work asked of the server, and k9 offers it unless told not to.
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
         own = {name.lower() for name in load.headers}
@@ -176,22 +191,6 @@ def _version(program: str) -> str | None:
 def _program() -> str | None:
     """The k9 beside this interpreter, which `uv run` and a plain `python` both have, else on PATH."""
     return shutil.which("k9", path=Path(sys.executable).parent) or shutil.which("k9")
-
-
-def _refuse_impossible(load: Load) -> None:
-    """Raise GeneratorError for what k9 cannot do as asked."""
-    oha = "Use oha: `--generator oha`."
-    if load.rate is not None:
-        raise GeneratorError(
-            "k9 has no open loop fit for this: with all connections busy it drops requests instead of "
-            "sending them late, and its percentiles leave them out",
-            oha,
-        )
-    if load.method not in _METHODS:
-        raise GeneratorError(f"k9 cannot send {load.method} requests", oha)
-    texts = [load.url, load.body or "", *load.headers, *load.headers.values()]
-    if any("{{" in text for text in texts):
-        raise GeneratorError("k9 takes '{{' in a URL, header or body for a template", oha)
 
 
 def _run_flags() -> list[str]:

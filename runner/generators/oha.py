@@ -69,6 +69,9 @@ class Oha:
             chosen += ["-q", f"{load.rate:.10g}", "--latency-correction"]
         return chosen
 
+    def refuse(self, load: Load) -> None:
+        """Nothing to refuse: oha sends every method, in closed and in open loop."""
+
     def command(self, load: Load, folder: Path) -> Command:
         """The command of one execution. Raises GeneratorError without a usable oha."""
         program = _program()
