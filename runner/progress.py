@@ -7,6 +7,7 @@ import time
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from runner.metrics import METRICS
 from runner.model import MAX_ATTEMPTS, Case, Run, Sample
@@ -33,10 +34,12 @@ class Display:
                 TextColumn("[bold]{task.description}"),
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[left]}"),
-                TextColumn("[dim]{task.fields[last]}"),
+                TimeElapsedColumn(table_column=Column(min_width=7)),
+                TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
+                # The first to give way on a narrow terminal.
+                TextColumn("[dim]{task.fields[last]}", table_column=Column(ratio=1, no_wrap=True)),
                 console=self.console,
+                expand=True,
                 refresh_per_second=2,  # a redraw costs CPU that may be the generator's
             )
             self._bar.start()
@@ -100,7 +103,7 @@ def describe(sample: Sample) -> str:
         reason = first.message.splitlines()[0] if first else ""
         return f"{sample.status}: {first.code + ': ' if first else ''}{reason}"
     shown = [
-        f"{METRICS[key].label} {METRICS[key].show(sample.metrics[key])} {METRICS[key].display_unit}"
+        f"{'' if key == 'rps' else 'p99 '}{METRICS[key].show(sample.metrics[key])} {METRICS[key].display_unit}"
         for key in ("rps", "p99", "open_p99")
         if key in sample.metrics
     ]

@@ -24,7 +24,7 @@ from runner.store import StoredRun
 __all__ = ["as_csv", "as_json", "printable", "render"]
 
 # What a table shows first where a run has it; a run of other metrics shows its first three.
-_HEADLINE = ["rps", "p50", "p99"]
+_HEADLINE = ["rps", "p50", "p99", "open_p50", "open_p99"]
 # Without a terminal there is no width to fit, and a folded table is hard to read in a log.
 _LOG_WIDTH = 150
 
