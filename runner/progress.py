@@ -1,4 +1,4 @@
-"""What a person sees while a run is captured: a live line on a terminal, plain lines elsewhere."""
+"""What a person sees while a run is captured: a line a sample, and on a terminal a live one below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runner.model import MAX_ATTEMPTS, Case, Run, Sample
 
 
 class Display:
-    """Shows elapsed and remaining time, the current case and the last figure.
+    """Shows each sample's figures and, on a terminal, the current case with elapsed and remaining time.
 
     Use as a context manager. Everything goes to standard error, so that output can be piped.
     """
@@ -26,20 +26,16 @@ class Display:
         self._started = time.monotonic()
         self._run: Run | None = None
         self._total = self._done = self._done_before = 0
-        self._last = ""
 
     def __enter__(self) -> Display:
         if self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("[bold]{task.description}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=16),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(table_column=Column(min_width=7)),
                 TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
-                # The first to give way on a narrow terminal.
-                TextColumn("[dim]{task.fields[last]}", table_column=Column(ratio=1, no_wrap=True)),
                 console=self.console,
-                expand=True,
                 refresh_per_second=2,  # a redraw costs CPU that may be the generator's
             )
             self._bar.start()
@@ -59,7 +55,7 @@ class Display:
             soft_wrap=True,
         )
         if self._bar is not None:
-            self._task = self._bar.add_task("starting", total=total, completed=done, left="", last="")
+            self._task = self._bar.add_task("starting", total=total, completed=done, left="")
 
     def measuring(self, case: Case, repeat: int, attempt: int) -> None:
         again = f", attempt {attempt}" if attempt > 1 else ""
@@ -68,22 +64,20 @@ class Display:
                 self._task,
                 description=escape(f"{case.id} round {repeat}{again}"),
                 left=self._left(),
-                last=escape(self._last),
             )
 
     def stored(self, case: Case, sample: Sample) -> None:
-        self._last = describe(sample)
         if sample.status != "rejected" or sample.attempt >= MAX_ATTEMPTS:
             self._done += 1
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=self._done, left=self._left(), last=escape(self._last))
-        if self._bar is None or sample.status != "accepted":
-            self.console.print(
-                f"[{self._done}/{self._total}] {case.id} round {sample.repeat}: "
-                f"{self._last}  {self._left()}".rstrip(),
-                markup=False,
-                soft_wrap=True,
-            )
+            self._bar.update(self._task, completed=self._done, left=self._left())
+        # The bar tells what is left; without one each line does.
+        left = f"  {self._left()}" if self._bar is None else ""
+        self.console.print(
+            f"[{self._done}/{self._total}] {case.id} round {sample.repeat}: {describe(sample)}{left}".rstrip(),
+            markup=False,
+            soft_wrap=True,
+        )
 
     def message(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
@@ -103,8 +97,8 @@ def describe(sample: Sample) -> str:
         reason = first.message.splitlines()[0] if first else ""
         return f"{sample.status}: {first.code + ': ' if first else ''}{reason}"
     shown = [
-        f"{'' if key == 'rps' else 'p99 '}{METRICS[key].show(sample.metrics[key])} {METRICS[key].display_unit}"
-        for key in ("rps", "p99", "open_p99")
+        f"{name}{METRICS[key].show(sample.metrics[key])} {METRICS[key].display_unit}"
+        for key, name in (("rps", ""), ("p99", "p99 "), ("open_p99", "p99 "))
         if key in sample.metrics
     ]
     floor = " (a floor)" if any(flag.code == "saturated" for flag in sample.flags) else ""
