@@ -73,8 +73,9 @@ class Display:
             self._bar.update(self._task, completed=self._done, left=self._left())
         # The bar tells what is left; without one each line does.
         left = f"  {self._left()}" if self._bar is None else ""
+        place = f"[{self._done}/{self._total}] {case.id} round {sample.repeat}"
         self.console.print(
-            f"[{self._done}/{self._total}] {case.id} round {sample.repeat}: {describe(sample)}{left}".rstrip(),
+            f"{place}: {describe(sample)}{left}".rstrip(),
             markup=False,
             soft_wrap=True,
         )
