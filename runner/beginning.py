@@ -170,7 +170,7 @@ def unfinished(loaded: LoadedSuite, options: Options, output: Path, run_id: str 
         servers=list(asked.servers),
         workloads=list(asked.workloads),
         workers=list(asked.workers),
-        connections=asked.connections,
+        connections=asked.connections if asked.connections_chosen else None,
         duration=asked.duration,
         warmup=asked.warmup,
         repeats=asked.repeats,

@@ -25,7 +25,9 @@ Workers = Annotated[
 Duration = Annotated[float | None, typer.Option(min=0.1, max=3600, help="Seconds a sample is measured.")]
 Warmup = Annotated[float | None, typer.Option(min=0, max=3600, help="Seconds of load before each sample.")]
 Repeats = Annotated[int | None, typer.Option(min=1, max=1000, help="Samples a case; rankings want five.")]
-Connections = Annotated[int | None, typer.Option(min=1, max=100_000, help="Keep-alive connections.")]
+Connections = Annotated[
+    int | None, typer.Option(min=1, max=100_000, help="Keep-alive connections, instead of the suite's own.")
+]
 Seed = Annotated[int | None, typer.Option(help="Seed of the order of each round.")]
 Rate = Annotated[
     float | None,
