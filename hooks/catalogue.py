@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hooks.hues import Style, assign
 from hooks.loading import load
@@ -52,6 +53,11 @@ class Catalogue:
     local: list[Entry] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     styles: dict[str, Style] = field(default_factory=dict)
+
+    @cached_property
+    def palette(self) -> str:
+        """All styles as one text, for what was rendered with them."""
+        return str(self.styles)
 
     @property
     def empty(self) -> bool:

@@ -6,7 +6,7 @@ the data says, so it works on anybody's run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hooks.cells import figure, percent, spread
 from hooks.charts import band_of
@@ -22,11 +22,9 @@ Group = tuple[str, tuple[tuple[str, str | int], ...]]
 
 def findings_block(view: View, metrics: Sequence[str] = ("rps", "p99")) -> str:
     """One item for each group of cases that may be compared, then what all of them have to bear in mind."""
-    items = []
-    for metric in metrics:
-        if metric in view.metrics:
-            items += [_group(view, shared, rows) for shared, rows in groups(view, metric)]
-    items += _caveats(view)
+    found = {metric: groups(view, metric) for metric in metrics if metric in view.metrics}
+    items = [_group(view, shared, rows) for those in found.values() for shared, rows in those]
+    items += _caveats(view, found)
     return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
 
 
@@ -105,11 +103,11 @@ def _without_tier(view: View, rows: list[Row]) -> str:
     return f" Not ranked: {told}."
 
 
-def _caveats(view: View) -> list[str]:
+def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], list[Row]]]]) -> list[str]:
     """Noise, floors, rejected and failed samples."""
     items, spans = [], []
-    for metric in ("rps", "p99"):
-        bands = [band for _, rows in groups(view, metric) if (band := band_of(rows)) is not None]
+    for metric, those in found.items():
+        bands = [band for _, rows in those if (band := band_of(rows)) is not None]
         if bands:
             low, high = percent(min(bands)), percent(max(bands))
             label = METRICS[metric].label

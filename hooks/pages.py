@@ -42,11 +42,12 @@ class RunPage:
 
 def run_page(catalogue: Catalogue, entry: Entry, url: str) -> RunPage:
     """The page of a run at that address; kept with the run while its content is the same."""
-    key = (url, entry.pins, entry.note, str(catalogue.styles))
+    key = (url, entry.pins, entry.note, catalogue.palette)
     kept = entry.view.fragments
     if key not in kept:
         kept.clear()
         kept[key] = _render(PageContext(catalogue, url), entry)
+        entry.view.forget()
     page: RunPage = kept[key]
     return page
 
@@ -58,10 +59,8 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
 
     def add(title: str, html: str, level: int = 2) -> None:
         anchor = title.lower().replace(" ", "-")
-        children: list[Heading] = []
-        (headings if level == 2 else headings[-1]["children"]).append(
-            {"level": level, "id": anchor, "name": title, "children": children}
-        )
+        if level == 2:  # each entry of the table of contents costs Material a template
+            headings.append({"level": level, "id": anchor, "name": title, "children": []})
         link = f'<a class="headerlink" href="#{anchor}" title="Permanent link">&para;</a>'
         parts.append(f'<h{level} id="{anchor}">{title}{link}</h{level}>{html}')
 

@@ -78,6 +78,11 @@ class View:
             found.setdefault(metric, []).append(place)
         return found
 
+    def forget(self) -> None:
+        """Drop what was made on the way to a page, and is made again if it is asked for."""
+        for name in ("_rows", "_places", "order"):
+            self.__dict__.pop(name, None)
+
     def rows(self, metric: str) -> list[Row]:
         """All rows of one metric, twins and controls too, in case order."""
         if metric not in self._rows:
