@@ -110,7 +110,7 @@ def test_both_sites_have_their_pages(tmp_path: Path) -> None:
     run_site = site_build._run_site(tmp_path / "run", runs)
     assert run_site.build() > 0
     assert len(list(run_site.output.glob("runs/synthetic-*/index.html"))) == 2
-    assert len(list(run_site.output.glob("data/synthetic-0001/*.csv"))) >= 1
+    assert len(list(run_site.output.glob("runs/synthetic-0001/*.csv"))) >= 1
     plain_site = site_build._plain_site(tmp_path / "plain", 2)
     assert plain_site.build() > 0
     assert len(list(plain_site.output.glob("pages/*/index.html"))) == 2
