@@ -197,7 +197,7 @@ def _trace(name: str, mode: str, columns: dict[str, list[Any]], **more: Any) -> 
 def _band_shape(metric: Metric, rows: list[Row]) -> list[dict[str, Any]]:
     """The noise band, around the best median: what ends inside it is not told apart from the best."""
     band, ranked = band_of(rows), [row for row in rows if row["n"]]
-    if band is None or not ranked:
+    if band is None or band >= 2 or not ranked:  # of 2 and more, everything is within it
         return []
     best = ranked[0]["median"] * metric.scale
     # The band is relative to the middle of the two figures compared: b = a (2 − band) / (2 + band).

@@ -44,6 +44,8 @@ def _words(name: str) -> str:
 def _show(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int | float) and abs(value) >= 2**63:
+        return str(value)  # of no unit that anything is measured in
     if isinstance(value, int | float) and name.endswith("_bytes"):
         return f"{value / 2**30:.1f} GiB" if value >= 2**30 else f"{value / 2**20:.1f} MiB"
     if isinstance(value, int | float) and name.endswith("_s"):

@@ -27,7 +27,8 @@ from hooks.template import resolve
 from runner.errors import LapsheetError
 
 T = TypeVar("T")
-_LATER = "<!-- the run's page -->"
+# Where MkDocs writes a run's page; Material adds a heading of its own to a page that has no "<h1".
+_LATER = "<!-- <h1: the run's page -->"
 log = logging.getLogger("mkdocs.hooks.lapsheet")
 
 

@@ -106,6 +106,17 @@ _LINKS = [("a", "href"), ("link", "href"), ("script", "src"), ("img", "src")]
 _ANCHORED = ["h1", "h2", "h3", "h4", "div", "a", "span", "p", "li"]
 
 
+def test_every_page_has_one_title_and_unique_anchors(flawed_site: Builder) -> None:
+    for path in html_files(flawed_site.site):
+        document = tree(path.read_text("utf-8"))
+        assert len(document.all("h1")) == 1, path
+        (content,) = document.all("article")
+        anchors = [
+            node.attributes["id"] for tag in _ANCHORED for node in content.all(tag) if "id" in node.attributes
+        ]
+        assert len(anchors) == len(set(anchors)), path
+
+
 def test_no_page_names_a_folder_of_this_machine(flawed_site: Builder) -> None:
     for path in flawed_site.site.rglob("*"):
         if path.suffix in (".html", ".js", ".json", ".csv") and path.name != "plotly.min.js":
