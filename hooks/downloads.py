@@ -20,13 +20,13 @@ def files_of(view: View) -> list[FileEntry]:
 
 
 def folder(view: View) -> str:
-    """Where a run's page, its exports and its files are, from the site's root."""
+    """Where a run's page and its exports are, from the site's root."""
     return f"runs/{view.id}/"
 
 
-def site_path(view: View, entry: FileEntry) -> str:
-    """Where a file of a run is on the site, from its root: beside the run's page, as in its folder."""
-    return f"{folder(view)}{entry.path}"
+def evidence(view: View) -> str:
+    """Where the run's own files are, as in its folder, from the site's root."""
+    return f"{folder(view)}files/"
 
 
 def export_links(page: PageContext, entry: Entry) -> str:
@@ -52,7 +52,7 @@ def downloads_block(page: PageContext, entry: Entry) -> str:
 
 
 def _table(page: PageContext, view: View, files: list[FileEntry]) -> str:
-    root = escape(page.root + folder(view))
+    root = escape(page.root + evidence(view))
     # Paths and hashes are safe as they are: the model allows nothing that HTML would have to escape.
     rows = (
         row(

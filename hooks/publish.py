@@ -9,50 +9,44 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hooks.catalogue import Catalogue
-from hooks.downloads import files_of, folder, site_path
+from hooks.downloads import evidence, files_of, folder
 from hooks.exports import export
 from hooks.figures import PLOTLY
-from runner import store
 from runner.errors import ArtifactError, LapsheetError
 
 _CHUNK = 1 << 20
 
 
 def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, serving: bool) -> None:
-    """Write below ``site``: figures (path → content) with Plotly, exports, and the files of every run shown.
+    """Write below ``site``: figures (path → content) with Plotly, exports, and the files of the runs.
 
-    A copied file's hash is checked on the way, so that no page can show one hash and offer another
-    file: raises ArtifactError naming it. ``serving`` makes symbolic links instead and keeps exports for
-    the next build, because ``mkdocs serve`` empties the site at every change.
+    A published run's files are copied, and each hash is checked on the way, so that no page can show one
+    hash and offer another file: raises ArtifactError naming it. A local run's folder is only linked to,
+    and while ``serving`` so is every run's, because MkDocs then empties the site at every change; for
+    the same reason exports are then kept for the next build.
     """
-    made: set[Path] = set()
-
-    def place(path: str) -> Path:
-        target = site / path
-        if target.parent not in made:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            made.add(target.parent)
-        return target
-
     for path, content in figures.items():
-        place(path).write_bytes(content)
+        _place(site / path).write_bytes(content)
     if figures:
-        shutil.copyfile(plotly_script(), place(PLOTLY))
+        shutil.copyfile(plotly_script(), _place(site / PLOTLY))
     for entry in catalogue.entries():
         view = entry.view
         exports = view.exports or export(view)
         if serving:
             view.exports.update(exports)
         for name, content in exports.items():
-            place(folder(view) + name).write_bytes(content)
-        for file in files_of(view):
-            source, target = view.folder / file.path, place(site_path(view, file))
-            if serving:
-                target.symlink_to(source.absolute())
-            elif file.path in (store.MANIFEST, store.SAMPLES):
-                shutil.copyfile(source, target)  # their hashes were checked when they were read
-            else:
-                _copy(source, target, file.size, file.sha256)
+            (site / folder(view) / name).write_bytes(content)
+        target = site / evidence(view)
+        if serving or entry.local:
+            target.symlink_to(view.folder.absolute(), target_is_directory=True)
+        else:
+            for file in files_of(view):
+                _copy(view.folder / file.path, _place(target / file.path), file.size, file.sha256)
+
+
+def _place(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def plotly_script() -> Path:

@@ -536,13 +536,13 @@ def broken(builder: Builder, what: str) -> str:
         manifest.write_text(manifest.read_text().replace('"state": "complete"', '"state": "interrupted"'))
         pin(builder.artifacts, rest="ref-run")
         return r"pin 'rest': run 'ref-run' is interrupted, not complete\n  Complete it with `lapsheet run"
-    if what == "strange file":
+    if what == "path outside":
         document = json.loads(manifest.read_text())
-        (folder / "index.html").write_text("x")
-        entry = {"path": "index.html", "size": 1, "sha256": hashlib.sha256(b"x").hexdigest()}
+        (builder.artifacts / "x").write_text("x")
+        entry = {"path": "raw/../../x", "size": 1, "sha256": hashlib.sha256(b"x").hexdigest()}
         manifest.write_text(json.dumps(document | {"files": [*document["files"], entry]}))
         pin(builder.artifacts, rest="ref-run")
-        return r"run\.json: lists 'index\.html'"
+        return r"run\.json: lists 'raw/\.\./\.\./x', outside the run folder"
     if what == "pins":
         (builder.artifacts / store.PINS).write_text("[rest\n")
         return r"pins\.toml: not valid TOML"
@@ -554,7 +554,7 @@ def broken(builder: Builder, what: str) -> str:
     [
         *("folder", "manifest", "manifest edited", "version", "samples pointer", "samples byte"),
         *("samples torn", "samples missing", "raw size", "raw byte", "raw pointer", "raw missing"),
-        *("incomplete", "strange file", "pins"),
+        *("incomplete", "path outside", "pins"),
     ],
 )
 def test_broken_pinned_run_fails_the_build(builder: Builder, what: str) -> None:
@@ -717,7 +717,7 @@ def test_serve_shows_a_new_run_without_a_restart(builder: Builder) -> None:
         wait("", b"rest-new")
         wait("runs/rest-new/", b"Throughput")
         samples = (builder.artifacts / "rest-new" / store.SAMPLES).read_bytes()
-        assert fetch("runs/rest-new/samples.jsonl") == samples
+        assert fetch("runs/rest-new/files/samples.jsonl") == samples
         half = builder.artifacts / "rest-half"
         half.mkdir()
         (half / store.MANIFEST).write_text('{"id": "rest-h')
