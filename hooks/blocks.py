@@ -15,16 +15,17 @@ from hooks.tables import caption, html_table, plotly_table
 from runner.metrics import METRICS
 
 
-def table_block(page: PageContext, entry: Entry, those: Sequence[Grid], *, figure: bool = True) -> str:
-    """Each grid as a table, with what its reader must know; without ``figure`` as HTML only."""
+def table_block(page: PageContext, entry: Entry, those: Sequence[Grid]) -> str:
+    """Each grid as a table, with what its reader must know."""
     parts = []
     for grid in those:
         text = html_table(grid, page.catalogue.styles) + export_links(page, entry)
-        if figure:
-            drawn = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
-            text = page.figure(drawn) + details("The same table as text", text, searched=True)
-        title = f'<p class="ls-title">{escape(caption(grid))}</p>'
-        parts.append(f'<div class="ls-block">{title}{text}{_notes(grid)}</div>')
+        figure = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
+        parts.append(
+            f'<div class="ls-block"><p class="ls-title">{escape(caption(grid))}</p>'
+            f"{page.figure(figure)}"
+            f"{details('The same table as text', text, searched=True)}{_notes(grid)}</div>"
+        )
     return "".join(parts)
 
 

@@ -126,10 +126,10 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
     told = zip(*(view.columns.get(name, []) for name in ("case", "role", "floor")), strict=True)
     floors = {case for case, role, floor in told if floor and role == "case"}
     if floors:
-        verb = "is a bound" if len(floors) == 1 else "are bounds"
+        figures = "its figure is a bound" if len(floors) == 1 else "their figures are bounds"
         items.append(
             f"In {len(floors)} of {len(view.run.cases)} cases the load generator was at its limit: "
-            f"the figure {verb}, marked ≥ or ≤, and the server may be better."
+            f"{figures}, marked ≥ or ≤, and the server may be better."
         )
     items.append(f"<strong>Samples</strong>: {escape(attempt_words(view))}")
     return items

@@ -5,7 +5,7 @@ It is made as HTML at once, because turning its headings through Markdown would 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,13 @@ from hooks.downloads import downloads_block
 from hooks.environment import summary_line
 from hooks.figures import script, source
 from hooks.findings import findings_block
-from hooks.grid import Grid, grids
+from hooks.grid import grids
 from hooks.listing import banner
-from hooks.markup import details, escape
+from hooks.markup import escape
 from hooks.methodology import sections
 
 SOURCE = "runs/{}/index.md"
 METRICS = ("rps", "p99")
-PERCENTILES = ("p50", "p95", "p99")
 # They would make the index that every page loads grow with every run.
 META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation"]}
 
@@ -68,17 +67,10 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
     rows, columns = axes(entry)
     metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
     if metrics and rows:
-        percentiles = [key for key in PERCENTILES if key in view.metrics]
-        those = grids(view, rows, columns, list(dict.fromkeys([*metrics, *percentiles])), {})
-
-        def shown(keys: Sequence[str]) -> list[Grid]:
-            return [grid.only(keys) for grid in those]
-
-        add("Results", table_block(page, entry, shown(metrics)))
-        add("Charts", "".join(chart_block(page, entry, shown([key])) for key in metrics))
-        if len(percentiles) > 1:
-            text = table_block(page, entry, shown(percentiles), figure=False)
-            add("Percentiles", details("Percentiles of latency as a table", text))
+        those = grids(view, rows, columns, metrics, {})
+        add("Results", table_block(page, entry, those))
+        charts = (chart_block(page, entry, [grid.only([key]) for grid in those]) for key in metrics)
+        add("Charts", "".join(charts))
     else:
         add("Results", "<p>No sample has been taken yet.</p>")
     add("Method", "")
