@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -67,10 +68,10 @@ def main() -> None:
         if error.errno not in _MENDABLE:
             raise
         _err.print(f"error: {error.filename or 'a file'}: {error.strerror}", markup=False, soft_wrap=True)
-        _err.print("All stored samples are safe; mend this, then continue with --resume.")
+        _err.print("Mend this and try again; every sample that was stored is safe.")
         sys.exit(2)
     except KeyboardInterrupt:
-        _err.print("stopped; all stored samples are safe")
+        _err.print("stopped; every stored sample is safe, and `run … --resume` completes an unfinished run")
         sys.exit(130)
 
 
@@ -188,7 +189,8 @@ def run(
 
     Each sample starts a fresh server on its CPUs, checks its answers, workers and event loop, warms up,
     measures, checks again, and is stored before the next. Ctrl-C ends after the running sample, twice
-    ends at once; `--resume` completes the run. Exits 1 if a server failed, 130 if interrupted.
+    ends at once; `--resume` completes the run. Exits 1 if a sample failed or every attempt at one was
+    rejected, 130 if interrupted.
     """
     options = Options(
         server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
@@ -226,12 +228,17 @@ def verify_command(
     Exits 1 if anything is wrong, naming the file.
     """
     pins = {pin.run: pin for pin in store.read_pins(output).values()}
-    folders = [_folder(output, name) for name in run_ids or [*store.run_ids(output)]]
+    folders = (
+        [_folder(output, name) for name in run_ids]
+        if run_ids
+        else [output / name for name in store.run_ids(output)]
+    )
     missing = [] if run_ids else sorted(pins.keys() - {folder.name for folder in folders})
     for name in missing:
         _out.print(f"[red]missing[/red] {name}: pinned in {escape(str(output / store.PINS))}, but not here")
     if not folders and not missing:
-        raise ArtifactError(f"no runs in {output}", "Capture one: `lapsheet run rest`.")
+        there = "Capture one: `lapsheet run rest`." if output.is_dir() else "There is no such folder."
+        raise ArtifactError(f"no runs in {output}", there)
     bad = bool(missing)
     for folder in folders:
         report = verify.verify(folder, pins.get(folder.name))
@@ -267,7 +274,7 @@ def quickstart_command(
     quickstart.check(Path.cwd())
     final = _capture(suite.load("rest"), quickstart.options(server or []), output, None, False, None)
     if final.state == "interrupted":
-        raise typer.Exit(130)
+        _finish(final, output)
     site = quickstart.build(Path.cwd(), output)
     page = f"runs/{final.id}/"
     _err.print(
@@ -303,14 +310,21 @@ def _finish(final: Run, output: Path) -> None:
     folder = output / final.id
     if final.state == "interrupted":
         _err.print(
-            f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}",
+            f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}"
+            f"{_where(output)}",
             markup=False,
             soft_wrap=True,
         )
         raise typer.Exit(130)
     render(store.read(folder), _out)
-    _err.print(f"stored in {folder}; check it with: lapsheet verify {final.id}", markup=False, soft_wrap=True)
+    check = f"lapsheet verify {final.id}{_where(output)}"
+    _err.print(f"stored in {folder}; check it with: {check}", markup=False, soft_wrap=True)
     _exit_status(folder)
+
+
+def _where(output: Path) -> str:
+    """The option that a printed command needs to find the run."""
+    return "" if output == ARTIFACTS else f" --output {shlex.quote(str(output))}"
 
 
 def _exit_status(folder: Path) -> None:

@@ -50,7 +50,8 @@ class Display:
         self._started = time.monotonic()
         resumed = f", {done} done before" if done else ""
         self.console.print(
-            f"run {run.id}: {total} samples{resumed}, generator {run.generator.name} {run.generator.version}",
+            f"run {run.id}: {total} {'sample' if total == 1 else 'samples'}{resumed}, "
+            f"generator {run.generator.name} {run.generator.version}",
             markup=False,
             soft_wrap=True,
         )
@@ -97,13 +98,14 @@ def describe(sample: Sample) -> str:
         first = sample.reasons[0] if sample.reasons else None
         reason = first.message.splitlines()[0] if first else ""
         return f"{sample.status}: {first.code + ': ' if first else ''}{reason}"
+    saturated = any(flag.code == "saturated" for flag in sample.flags)
     shown = [
-        f"{name}{METRICS[key].show(sample.metrics[key])} {METRICS[key].display_unit}"
-        for key, name in (("rps", ""), ("p99", "p99 "), ("open_p99", "p99 "))
+        f"{name}{sign if saturated else ''}{METRICS[key].show(sample.metrics[key])} "
+        f"{METRICS[key].display_unit}"
+        for key, name, sign in (("rps", "", "≥ "), ("p99", "p99 ", "≤ "), ("open_p99", "p99 ", "≤ "))
         if key in sample.metrics
     ]
-    floor = " (a floor)" if any(flag.code == "saturated" for flag in sample.flags) else ""
-    return ", ".join(shown) + floor
+    return ", ".join(shown)
 
 
 def duration(seconds: float) -> str:

@@ -106,7 +106,8 @@ def read_lines(folder: Path, kind: type[Line], data: bytes | None = None) -> lis
         except ValidationError as error:
             raise ArtifactError(
                 f"{path}, line {number}: {_first(error)}",
-                "If a capture was killed here, `lapsheet run … --resume` sets the torn line aside.",
+                "In an unfinished run `--resume` sets a torn last line aside; "
+                "in a complete one the file was changed.",
             ) from None
     return samples
 

@@ -27,6 +27,8 @@ __all__ = ["as_csv", "as_json", "printable", "render"]
 _HEADLINE = ["rps", "p50", "p99", "open_p50", "open_p99"]
 # Without a terminal there is no width to fit, and a folded table is hard to read in a log.
 _LOG_WIDTH = 150
+# Below this the figures of a table would be folded out of sight.
+_TABLE_WIDTH = 100
 
 
 def render(stored: StoredRun, console: Console) -> None:
@@ -41,7 +43,7 @@ def render(stored: StoredRun, console: Console) -> None:
         Text(f"{printable(run.title)} ({run.id})", style="bold"),
         Text(_parameters(run)),
         *([] if run.state == "complete" else [Text(_progress(stored), style="yellow")]),
-        *([_table(run, frame, metrics)] if metrics else [Text("No sample yet.")]),
+        *(_body(run, frame, metrics, console) if metrics else [Text("No sample yet.")]),
         *[Text(line) for line in _notes(stored, frame, metrics)],
         *[Text(f"Warning: {printable(note.message)}", style="yellow") for note in run.warnings],
     ]
@@ -52,6 +54,11 @@ def render(stored: StoredRun, console: Console) -> None:
             console.print(line, highlight=False)
     finally:
         console.width = width
+
+
+def _body(run: Run, frame: pd.DataFrame, metrics: list[str], console: Console) -> list[Table | Text]:
+    narrow = console.is_terminal and console.width < _TABLE_WIDTH
+    return [*_list(run, frame, metrics)] if narrow else [_table(run, frame, metrics)]
 
 
 def printable(text: str) -> str:
@@ -81,11 +88,33 @@ def _progress(stored: StoredRun) -> str:
     return f"Not complete ({stored.run.state}): {len(ended)} of {wanted} samples are there."
 
 
-def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
-    """One row a case, sorted by the other dimensions, then from the best median of the first metric."""
-    first = metric(metrics[0])
+def _ordered(run: Run, frame: pd.DataFrame, key: str) -> list[dict[Any, Any]]:
+    """One row a case, sorted by the other dimensions, then from the best median of that metric."""
+    first = metric(key)
     others = [name for name in _dimensions(run) if name != "server"]
-    shown = [name for name in others if name != "connections" or frame[name].nunique() > 1]
+    places = {name: _positions(run, frame, name) for name in others}
+
+    def rank(row: dict[Any, Any]) -> tuple[Any, ...]:
+        median = float(row["median"]) if row["metric"] == key else math.nan
+        return (
+            *[places[name][row[name]] for name in others],
+            math.isnan(median),
+            0.0 if math.isnan(median) else -median if first.better == "higher" else median,
+        )
+
+    return sorted(_heads(frame, key), key=rank)
+
+
+def _shown(run: Run, frame: pd.DataFrame) -> list[str]:
+    """The dimensions to show beside the server."""
+    others = [name for name in _dimensions(run) if name != "server"]
+    return [name for name in others if name != "connections" or frame[name].nunique() > 1]
+
+
+def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
+    """The rows of `_ordered` as a table."""
+    others = [name for name in _dimensions(run) if name != "server"]
+    shown = _shown(run, frame)
     table = Table(title_justify="left")
     table.add_column("configuration", overflow="fold")
     for name in shown:
@@ -94,23 +123,13 @@ def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
         )
     for key in metrics:
         unit = metric(key).display_unit or metric(key).unit
-        heading = f"{metric(key).label}, {unit}" + ("\nmedian [low–high]" if key == first.key else "")
+        heading = f"{metric(key).label}, {unit}" + ("\nmedian [low–high]" if key == metrics[0] else "")
         table.add_column(Text(heading), justify="right")
     for heading in ("tier", "n", "rejected", "failed"):
         table.add_column(heading, justify="right")
     by_case = {(row["case"], row["metric"]): row for row in frame.to_dict("records")}
-    places = {name: _positions(run, frame, name) for name in others}
-
-    def rank(row: dict[Any, Any]) -> tuple[Any, ...]:
-        median = float(row["median"]) if row["metric"] == first.key else math.nan
-        return (
-            *[places[name][row[name]] for name in others],
-            math.isnan(median),
-            0.0 if math.isnan(median) else -median if first.better == "higher" else median,
-        )
-
     above: list[Any] | None = None
-    for row in sorted(_heads(frame, first.key), key=rank):
+    for row in _ordered(run, frame, metrics[0]):
         here = [row[name] for name in others]
         if above is not None and here != above:
             table.add_section()
@@ -119,7 +138,7 @@ def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
             Text(_configuration(run, row)),
             *[Text(_value(run, row, name)) for name in shown],
             *[
-                Text(_figure(by_case.get((row["case"], key)), metric(key), with_range=key == first.key))
+                Text(_figure(by_case.get((row["case"], key)), metric(key), with_range=key == metrics[0]))
                 for key in metrics
             ],
             "–" if unknown(row["tier"]) else str(row["tier"]),
@@ -129,6 +148,31 @@ def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
             style="red" if row["n"] == 0 else "dim" if row["role"] != "case" else "",
         )
     return table
+
+
+def _list(run: Run, frame: pd.DataFrame, metrics: list[str]) -> list[Text]:
+    """The rows of `_ordered` as two lines each, for a terminal too narrow for the table."""
+    shown = _shown(run, frame)
+    by_case = {(row["case"], row["metric"]): row for row in frame.to_dict("records")}
+    lines = []
+    for row in _ordered(run, frame, metrics[0]):
+        place = ", ".join(f"{printable(name)} {_value(run, row, name)}" for name in shown)
+        figures = [
+            f"{metric(key).label} {figure} {metric(key).display_unit or metric(key).unit}"
+            for key in metrics
+            if (figure := _figure(by_case.get((row["case"], key)), metric(key), with_range=key == metrics[0]))
+            != "–"
+        ]
+        counts = [
+            "no tier" if unknown(row["tier"]) else f"tier {row['tier']}",
+            f"{row['n']}/{row['wanted']} samples",
+            *[f"{row[name]} {name}" for name in ("rejected", "failed") if row[name]],
+        ]
+        lines += [
+            Text(f"{_configuration(run, row)} ({place})", style="bold"),
+            Text("  " + "; ".join(figures + counts), style="red" if row["n"] == 0 else ""),
+        ]
+    return lines
 
 
 def _heads(frame: pd.DataFrame, key: str) -> list[dict[Any, Any]]:
@@ -182,7 +226,11 @@ def _notes(stored: StoredRun, frame: pd.DataFrame, metrics: list[str]) -> list[s
         *_attempts(stored, heads),
         *_untiered(stored.run, heads),
         *_bands(stored.run, frame, metrics),
-        *(["≥ and ≤ mark floors: the server may be better than that."] if floors else []),
+        *(
+            ["≥ and ≤ mark figures that the load generator limited: the server may be better."]
+            if floors
+            else []
+        ),
         MEDIAN_NOTE,
     ]
 

@@ -216,6 +216,9 @@ def _disk(path: Path) -> Iterator[None]:
             errno.EDQUOT: f"Free some of your quota, {resume}",
             errno.EFBIG: f"Raise the file size limit, {resume}",
             errno.EACCES: "Is the folder yours to write? Choose another with --output.",
+            errno.EEXIST: "Choose a folder with --output.",
+            errno.ENOTDIR: "Choose a folder with --output.",
+            errno.ENOENT: "Choose a folder that can be made, with --output.",
             errno.EROFS: "The file system is read-only; choose another folder with --output.",
         }
         reason = "disk full" if error.errno == errno.ENOSPC else (error.strerror or str(error))
