@@ -116,7 +116,7 @@ def test_a_floor_is_at_least_for_throughput_and_at_most_for_latency() -> None:
     run = stored([a], [sample(a, 1, None, metrics=both, witness=saturated("generator"))], repeats=1)
     text = shown(run)
     assert table(text)[0][3:6] == ["≥ 100.0 [100.0–100.0]", "≤ 10.0", "–"]
-    assert "mark floors" in text
+    assert "mark figures that the load generator limited" in text
 
 
 def test_the_noise_band_is_told_or_told_to_be_unknown() -> None:
