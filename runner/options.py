@@ -31,11 +31,7 @@ Connections = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed of the order of each round.")]
 Rate = Annotated[
     float | None,
-    typer.Option(
-        min=0.1,
-        max=10_000_000,
-        help="Open loop: requests/s sent whatever comes back. Without it, closed loop.",
-    ),
+    typer.Option(min=0.1, help="Open loop: requests/s sent whatever comes back. Without it, closed loop."),
 ]
 GeneratorName = Annotated[
     str | None, typer.Option("--generator", help="oha or k9; by default oha where it is installed.")

@@ -20,6 +20,7 @@ from runner.suite import LoadedSuite
 
 # What starting, checking and stopping a server takes, beside warm-up and sample; for the estimate only.
 OVERHEAD_S = 2.0
+MOST_RATE = 1e7
 # Open files of a server or a generator beside its connections: libraries, pipes, event loops.
 SPARE_FILES = 64
 
@@ -76,6 +77,7 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
     cannot send this load. Whether the servers are installed is for `check_installed`.
     """
     _check_finite(options)
+    _check_rate(options.rate)
     suite, defaults = loaded.suite, loaded.suite.defaults
     full = not options.servers and not options.workloads
     parameters = Parameters(
@@ -167,6 +169,14 @@ def _check_finite(options: Options) -> None:
                 if name == "rate"
                 else "Give a number.",
             )
+
+
+def _check_rate(rate: float | None) -> None:
+    if rate is not None and rate > MOST_RATE:
+        raise SuiteError(
+            f"--rate {rate:g} requests/s is more than any generator sends",
+            "For as much as a server can answer, leave --rate out: that is closed loop.",
+        )
 
 
 def _check_open_files(cases: list[Case]) -> None:

@@ -227,3 +227,8 @@ def test_the_command_says_so_without_a_traceback(tmp_path: Path, arguments: list
     assert run.returncode == 2, run.stderr
     assert said in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_a_rate_that_nothing_sends() -> None:
+    with pytest.raises(SuiteError, match="more than any generator sends"):
+        plans.make(suites.load("rest"), Options(rate=1e300))
