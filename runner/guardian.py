@@ -109,14 +109,19 @@ class Guardian:
         self.pid = pid
         self.status: int | None = None
 
-    def reap(self) -> None:
+    def reap(self) -> bool:
+        """Take the status of all that ended. False once nothing of the tree is left, zombies included.
+
+        Only the kernel can tell that without a race: a reading of /proc taken while a parent dies can show
+        its children neither as its own any more nor as the guardian's yet.
+        """
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return False
             if pid == 0:
-                return
+                return True
             if pid == self.pid:
                 self.status = os.waitstatus_to_exitcode(status)
                 say(event="exited", status=self.status)
@@ -133,12 +138,9 @@ class Guardian:
                 os.killpg(self.pid, signal.SIGTERM)
         killed: set[int] = set()
         pause = 0.002
-        while True:
-            self.reap()
-            left = descendants(os.getpid())
-            if not left:
-                break
+        while self.reap():
             if time.monotonic() - begin >= limit:
+                left = descendants(os.getpid())
                 for pid in left:
                     with contextlib.suppress(OSError):
                         os.kill(pid, signal.SIGKILL)
@@ -148,7 +150,6 @@ class Guardian:
                 limit = min(limit, least(data)) if data else 0.0
                 listening = limit > 0
             pause = min(pause * 1.5, 0.05)
-        self.reap()
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         say(
             event="stopped",

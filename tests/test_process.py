@@ -152,6 +152,18 @@ def test_nothing_outlives_a_killed_owner(tmp_path: Path, number: signal.Signals)
     process.stdout.close()
 
 
+def test_workers_that_change_parents_during_the_stop_are_not_missed(tmp_path: Path) -> None:
+    """A parent dies as the stop begins: for a moment /proc shows its workers below neither parent."""
+    family = FAMILY.format(detach=True).replace("range(3)", "range(12)")
+    for _ in range(8):
+        tree = ProcessTree(spec(tmp_path, family))
+        assert eventually(lambda tree=tree: len(tree.pids()) == 13)
+        pids = tree.pids()
+        os.kill(tree.pid, signal.SIGKILL)
+        tree.stop(0.0)
+        assert not [pid for pid in pids if running(pid)]
+
+
 def test_a_stop_in_progress_ends_at_once_when_the_owner_dies(tmp_path: Path) -> None:
     """A server that takes its time to stop must not outlive a runner killed meanwhile."""
     owner = textwrap.dedent(f"""
