@@ -75,7 +75,8 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
                     place = f"case {sample.case!r}, round {sample.repeat}"
                     raise AnalysisError(f"run {run.id}: {place}: two accepted attempts, one is possible")
                 accepted.add((sample.case, sample.repeat))
-            records.append(_record(known[sample.case], sample))
+            number = known[sample.case]
+            records.append(_record(number, sample, cases[number]["role"]))
     clash = RESERVED.intersection(dimensions)
     if clash:
         raise AnalysisError(f"a dimension is named {min(clash)!r}, which is a column's name", "Rename it.")
@@ -93,7 +94,7 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
 _RECORD = ["number", "repeat", "attempt", "order", "status", "reasons", "flags", "limited_by", "metrics"]
 
 
-def _record(number: int, sample: Sample) -> tuple[Any, ...]:
+def _record(number: int, sample: Sample, role: str) -> tuple[Any, ...]:
     """What the frames need of a sample, by `_RECORD`."""
     return (
         number,
@@ -103,7 +104,7 @@ def _record(number: int, sample: Sample) -> tuple[Any, ...]:
         sample.status,
         _codes(sample.reasons) if sample.reasons else "",
         _codes(sample.flags) if sample.flags else "",
-        _limited_by(sample),
+        _limited_by(sample, role),
         sample.metrics,
     )
 
@@ -135,10 +136,13 @@ def _codes(notes: Iterable[Any]) -> str:
     return "; ".join(dict.fromkeys(note.code for note in notes))
 
 
-def _limited_by(sample: Sample) -> str:
-    """The saturated roles of a sample, joined; empty where the server itself set the figure."""
+def _limited_by(sample: Sample, case_role: str) -> str:
+    """The saturated roles of a sample, joined; empty where the server itself set the figure.
+
+    A control's server is the upstream, whose limit is what it measures.
+    """
     roles = []
-    for role in ("generator", "upstream"):
+    for role in ("generator",) if case_role == "control" else ("generator", "upstream"):
         witness = sample.witness.get(role)
         if witness and max(witness.busiest_cpu, witness.busiest_thread) >= SATURATED:
             roles.append(role)
