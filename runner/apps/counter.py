@@ -8,6 +8,7 @@ Without the variable the counts live in private memory and only this process see
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import mmap
 import os
@@ -42,6 +43,26 @@ class Counter:
     def from_environment(cls) -> Counter:
         """The counter of the file that ``LAPSHEET_COUNTERS`` names, private where it is unset or empty."""
         return cls(os.environ.get(VARIABLE) or None)
+
+    def beside(self, suffix: str) -> Counter:
+        """A counter of something else: its file is this one's name plus ``suffix``, with as many slots.
+
+        The first process that comes makes the file, whole at once. Private where this counter is.
+        Raises CounterError if this counter's file is missing or no file can be made beside it.
+        """
+        if self.path is None:
+            return Counter()
+        path = self.path + suffix
+        mine = f"{path}.{os.getpid()}"
+        try:
+            create(mine, Path(self.path).stat().st_size // SLOT_BYTES)
+            # A link appears with its contents or not at all, and never takes another's place.
+            with contextlib.suppress(FileExistsError):
+                os.link(mine, path)
+            Path(mine).unlink()
+        except (OSError, ValueError) as error:
+            raise CounterError(f"{path} (beside {VARIABLE}): {error}") from error
+        return Counter(path)
 
     def increment(self) -> None:
         """Count one request. Raises CounterError if there is no slot to claim."""

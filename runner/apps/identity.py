@@ -25,11 +25,15 @@ PATH = "/_identity"
 
 
 class Identity:
-    """Answers `PATH` itself and counts every other HTTP request on entry, before the application sees it."""
+    """Answers `PATH` itself and counts every other HTTP request on entry, before the application sees it.
 
-    def __init__(self, app: Application, counter: Counter) -> None:
+    ``timeouts`` is for an application that counts those of its own timeouts that fire.
+    """
+
+    def __init__(self, app: Application, counter: Counter, timeouts: Counter | None = None) -> None:
         self.app = app
         self.counter = counter
+        self.timeouts = timeouts
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -49,12 +53,13 @@ class Identity:
 
         ``loop`` is the full class name of the event loop, ``affinity`` the CPUs of the calling thread,
         ``workers`` the count by pid of all workers that share the counter, ``requests`` their sum,
-        ``http`` the protocol version of this very request. Raises CounterError without a free slot.
+        ``http`` the protocol version of this very request. ``timeouts``, there only for an application
+        that counts them, is how many have fired in all workers. Raises CounterError without a free slot.
         """
         self.counter.claim()
         workers = self.counter.totals()
         loop = type(asyncio.get_running_loop())
-        return {
+        description: dict[str, Any] = {
             "pid": os.getpid(),
             "ppid": os.getppid(),
             "loop": f"{loop.__module__}.{loop.__qualname__}",
@@ -63,6 +68,10 @@ class Identity:
             "workers": {str(pid): count for pid, count in workers.items()},
             "http": scope.get("http_version"),
         }
+        if self.timeouts is not None:
+            self.timeouts.claim()  # without it this process does not see the others' counts
+            description["timeouts"] = sum(self.timeouts.totals().values())
+        return description
 
 
 def cost(counter: Counter, n: int = 50_000) -> float:
