@@ -47,6 +47,14 @@ def _latency(key: str, label: str) -> list[Metric]:
     return [closed, opened]
 
 
+def _probe(key: str, label: str) -> list[Metric]:
+    """Of the probe, which is another client than the generator: keys of their own, never one column."""
+    return [
+        Metric(f"probe_{key}_{percentile}", f"Probe: {label} {percentile}", "s", "lower", 1e3, "ms")
+        for percentile in ("p50", "p95", "p99")
+    ]
+
+
 METRICS: dict[str, Metric] = {
     metric.key: metric
     for metric in [
@@ -59,6 +67,10 @@ METRICS: dict[str, Metric] = {
         *_latency("p99", "p99"),
         *_latency("p999", "p99.9"),
         *_latency("max", "slowest"),
+        *_probe("headers", "headers"),
+        *_probe("first_body", "first body"),
+        *_probe("gap", "gap"),
+        *_probe("total", "total"),
     ]
 }
 
