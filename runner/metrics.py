@@ -59,6 +59,7 @@ METRICS: dict[str, Metric] = {
     metric.key: metric
     for metric in [
         Metric("rps", "Throughput", "1/s", "higher", 1.0, "requests/s", digits=4),
+        Metric("body_rate", "Body rate", "B/s", "higher", 1 / 2**20, "MiB/s"),
         *_latency("mean", "mean"),
         *_latency("p50", "p50"),
         *_latency("p75", "p75"),
