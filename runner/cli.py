@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from runner import __version__, beginning, capture, doctor, quickstart, store, suite, verify
+from runner import __version__, beginning, capture, doctor, importers, quickstart, store, suite, verify
 from runner import plan as plans
 from runner.errors import ArtifactError, LapsheetError
 from runner.export import as_csv, as_json
@@ -256,6 +256,34 @@ def verify_command(
             _out.print(f"  {note}", markup=False, soft_wrap=True)
     if bad:
         raise typer.Exit(1)
+
+
+@app.command("import")
+def import_command(
+    format_: Annotated[
+        str, typer.Argument(metavar="FORMAT", help=f"Of what kind: {', '.join(importers.IMPORTERS)}.")
+    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILES…", help="Files, or a folder of them.")],
+    into: Annotated[
+        str | None, typer.Option(metavar="RUN-ID", help="The new run's id, instead of ref-FORMAT-SOURCE.")
+    ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="What the files mean (TOML), instead of the bundled one that fits.")
+    ] = None,
+    output: Output = ARTIFACTS,
+) -> None:
+    """Import what others measured or published as a run of its own, marked as such everywhere.
+
+    `published` reads transcribed CSV tables. The files are kept verbatim in the run, and `verify`
+    computes its figures from them again. Nothing is written unless all of it is right.
+    """
+    importer = importers.by_name(format_)
+    final = importer.bring(files, output, into, mapping, ["lapsheet", *sys.argv[1:]])
+    figures = sum(len(sample.metrics) for sample in store.read_samples(output / final.id))
+    _out.print(
+        f"imported {figures} figures of {len(final.cases)} cases into {output / final.id}",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
 
 
 @app.command("quickstart")
