@@ -25,6 +25,7 @@ import orjson
 
 from benchmarks.synthetic_oha import latencies, oha_json
 from runner import suite as suites
+from runner.cases import cases_of, round_order
 from runner.generators.base import Load
 from runner.generators.reading import write_load
 from runner.model import (
@@ -104,7 +105,7 @@ def write_run(
         seed=seed,
         twin=twin,
     )
-    cases = suites.cases(suite, parameters)
+    cases = cases_of(suite, parameters)
     folder = artifacts / run_id
     folder.mkdir(parents=True)
     samples = _samples(cases, parameters)
@@ -191,7 +192,7 @@ def _samples(cases: list[Case], parameters: Parameters) -> list[Sample]:
     rates = {case.id: _rates(case, parameters) for case in cases}
     rounds = range(1, parameters.repeats + 1)
     order = [
-        (case, repeat) for repeat in rounds for case in suites.round_order(cases, parameters.seed, repeat)
+        (case, repeat) for repeat in rounds for case in round_order(cases, parameters.seed, repeat)
     ]
     return [
         _sample(case, repeat, number, rates[case.id][repeat - 1])

@@ -62,7 +62,7 @@ def banner(entry: Entry) -> str:
     if entry.local:
         words.append("Local, not published: no pin names this run, so a published site does not have it.")
     if run.state == "running":
-        taken, wanted = len(entry.view.attempts), len(run.cases) * run.parameters.repeats
+        taken, wanted = len(entry.view.attempts), run.samples
         words.append(f"In progress: {taken} of {wanted} samples taken so far.")
     elif run.state == "interrupted":
         words.append("Interrupted: samples are missing. `lapsheet run … --resume` completes it.")

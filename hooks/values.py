@@ -60,7 +60,7 @@ def param_text(view: View, name: str) -> str:
         "python": run.python.get("version", "unknown"),
         "date": f"{run.created:%Y-%m-%d}",
         "cases": len(run.cases),
-        "samples": len(run.cases) * run.parameters.repeats,
+        "samples": run.samples,
     }
     value = known[name] if name in known else run.packages.get(name)
     if value is None:

@@ -24,6 +24,7 @@ from runner.tiers import assign_tiers, bands, distinct, relative_difference
 from runner.verdicts import Ratio, Verdict, comparable, ratio, verdict
 
 __all__ = [
+    "PUBLISHED",
     "Ratio",
     "Verdict",
     "attempts",
@@ -35,6 +36,9 @@ __all__ = [
     "summary",
     "verdict",
 ]
+
+PUBLISHED = "published by others, not measured here"
+"""Why no row of a published run has a tier, and no claim uses one."""
 
 
 def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
@@ -86,8 +90,12 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
     limited_by = _limits(accepted, len(cases))[number]
     counts = [result[name].tolist() for name in ("n", "wanted", "failed")]
     told = zip(result["role"], *counts, limited_by, strict=True)
-    result["untiered"] = pd.Series([_untiered(*row) for row in told], dtype=object)
-    rankable = (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0)
+    foreign = (described["origin"] == "published").to_numpy(dtype=bool)
+    result["untiered"] = pd.Series(
+        [PUBLISHED if theirs else _untiered(*row) for theirs, row in zip(foreign, told, strict=True)],
+        dtype=object,
+    )
+    rankable = (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0) & ~foreign
     tier = assign_tiers(
         group=group[number] * len(metrics) + column,
         higher=np.array([METRICS[key].better == "higher" for key in metrics], dtype=bool)[column],

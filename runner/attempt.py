@@ -1,47 +1,49 @@
-"""One attempt at one case: start, check, warm up, sample, check."""
+"""One attempt at one case: start, check, warm up, sample, probe, check."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import statistics
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from runner import client, proc
+from runner.cases import capacity_of
 from runner.checks import (
     Findings,
     check_affinity,
     check_answer,
     check_workers,
     judge_counter,
+    judge_foreign,
     judge_outcome,
-    judge_witness,
+    judge_saturation,
+    judge_size,
+    judge_timeouts,
     judge_workers,
 )
 from runner.client import Identity
-from runner.errors import ArtifactError, GeneratorError, RejectionError, ServerError
-from runner.generators.base import Load, Outcome
-from runner.model import Case
+from runner.driver import Driver
+from runner.errors import ArtifactError, RejectionError, ServerError
+from runner.generators.base import Outcome
+from runner.model import UPSTREAM, Case
 from runner.pending import Pending
 from runner.plan import Plan
-from runner.process import ProcessTree, Spec
+from runner.program import free_port
 from runner.redact import Redactor
-from runner.subject import Subject, free_port, tail
-from runner.suite import Server, Workload
-from runner.witness import Witness
+from runner.subject import Subject
+from runner.tables import Control, Request, Server, Workload
+from runner.upstream import UpstreamProgram
 from runner.writer import RunWriter
 
-# Both ends of the witness's window lie inside the load: a generator that has ended has no threads to read.
-WITNESS_MARGIN_S = 0.1
-GENERATOR_GRACE_S = 15.0
 LEAST_FREE = 4 * 2**20
 
 
 class Bench:
-    """What all attempts of a run share."""
+    """What all attempts of a run share; ``close`` it at the end."""
 
     def __init__(self, plan: Plan, writer: RunWriter, redactor: Redactor, port: int | None = None) -> None:
         self.plan = plan
@@ -52,6 +54,17 @@ class Bench:
         suite = plan.loaded.suite
         self.servers: dict[str, Server] = {server.name: server for server in suite.server}
         self.workloads: dict[str, Workload] = {workload.name: workload for workload in suite.workload}
+        self.controls: dict[str, Control] = {control.name: control for control in suite.control}
+        self.upstream = (
+            UpstreamProgram(plan.loaded, suite.upstream, plan.layout.roles[UPSTREAM], writer.scratch)
+            if suite.upstream
+            else None
+        )
+
+    def close(self) -> None:
+        """Stop the upstream."""
+        if self.upstream is not None:
+            self.upstream.close()
 
     def attempt(
         self, case: Case, repeat: int, attempt: int, order: int, settle_previous: Callable[[], None]
@@ -62,26 +75,16 @@ class Bench:
         ``settle_previous`` may be called more than once; it is called before anything is measured.
         """
         pending = Pending(case, repeat, attempt, order, datetime.now(UTC))
-        workload = self.workloads[str(case.dimensions["workload"])]
-        folder = self._folder(order)
-        if self.port is not None:
-            settle_previous()  # the one port must be free before the next server binds it
-        subject = pending.subject = Subject(
-            self.plan.loaded,
-            self.servers[str(case.dimensions["server"])],
-            int(case.dimensions["workers"]),
-            self.plan.layout.roles["server"],
-            self.port or free_port(),
-            folder,
-        )
-        pending.commands["server"] = subject.argv
+        folder = pending.folder = self._folder(order)
+        log_start = self._upstream_log()
         try:
-            clock = _Clock(pending.timing)
-            subject.start()
-            settle_previous()
-            subject.wait_ready(workload)
-            clock.lap("start")
-            self._measure(pending, subject, workload, folder, clock)
+            if self.upstream is not None:
+                self.upstream.ensure()
+            if case.role == "control":
+                settle_previous()
+                self._control(pending, folder)
+            else:
+                self._serve(pending, folder, settle_previous)
         except ServerError as error:
             pending.findings.fail(error.code, str(error))
         except RejectionError as error:
@@ -90,6 +93,8 @@ class Bench:
             pending.abandon()
             raise
         pending.begin_stop()
+        if self.upstream is not None and (log := self.upstream.captured_log(log_start)):
+            pending.raw["upstream.log"] = log
         settle_previous()
         return pending
 
@@ -108,10 +113,59 @@ class Bench:
         folder.mkdir()
         return folder
 
+    def _upstream_log(self) -> int:
+        log = self.upstream.log if self.upstream else None
+        return log.stat().st_size if log and log.exists() else 0
+
+    def _serve(self, pending: Pending, folder: Path, settle_previous: Callable[[], None]) -> None:
+        """A sample of a server."""
+        case = pending.case
+        workload = self.workloads[str(case.dimensions["workload"])]
+        if self.port is not None or "load" in case.dimensions:
+            settle_previous()  # the one port must be free; a ladder's rung needs the capacity before it
+        rate = self._rate(case)
+        subject = pending.subject = Subject(
+            self.plan.loaded,
+            self.servers[str(case.dimensions["server"])],
+            int(case.dimensions["workers"]),
+            self.plan.layout.roles["server"],
+            self.port or free_port(),
+            folder,
+        )
+        pending.commands["server"] = subject.argv
+        clock = _Clock(pending.timing)
+        subject.launch(self.upstream)
+        settle_previous()
+        subject.ready(workload)
+        clock.lap("start")
+        self._measure(pending, subject, workload, rate, folder, clock)
+
+    def _rate(self, case: Case) -> float | None:
+        """The rate of an open loop in requests/s; of a ladder's rung, its share of the measured capacity."""
+        load = case.dimensions.get("load")
+        if not isinstance(load, int):
+            return self.plan.parameters.rate
+        capacity = capacity_of(case, self.writer.run.cases)
+        measured = [
+            sample.metrics["rps"]
+            for sample in self.writer.samples
+            if sample.case == capacity.id and sample.status == "accepted"
+        ]
+        if not measured:
+            raise RejectionError("capacity", f"{capacity.id} has no accepted sample to take {load} % of")
+        return statistics.median(measured) * load / 100
+
     def _measure(
-        self, pending: Pending, subject: Subject, workload: Workload, folder: Path, clock: _Clock
+        self,
+        pending: Pending,
+        subject: Subject,
+        workload: Workload,
+        rate: float | None,
+        folder: Path,
+        clock: _Clock,
     ) -> None:
-        findings = pending.findings
+        findings, upstream, roles = pending.findings, self.upstream, self.plan.layout.roles
+        self._check_upstream(workload)
         check_answer(subject.port, workload)
         findings.ok("response", "exact answer before the load")
         before = _identify(findings, subject)
@@ -119,107 +173,102 @@ class Bench:
         findings.ok("affinity", f"{threads} threads on CPUs {subject.cpus}")
         clock.lap("checks_before")
 
-        self._warm_up(pending, subject, workload, folder)
+        driver = Driver(
+            plan=self.plan,
+            pending=pending,
+            folder=folder,
+            request=workload,
+            port=subject.port,
+            rate=rate,
+            watched={
+                "server": (roles["server"], subject.pids),
+                **({UPSTREAM: (roles[UPSTREAM], upstream.pids)} if upstream else {}),
+            },
+            must_live=subject.must_live,
+            glance=lambda: self._check_upstream(workload),
+        )
+        driver.warm_up()
         subject.must_live()
-        count = subject.settled_count()
+        count = subject.settled()
         clock.lap("warmup")
 
-        spent = time.process_time()
-        outcome = self._load(pending, subject, workload, folder)
-        clock.lap("measured")
-        pending.timing["runner_cpu"] = time.process_time() - spent
+        outcome = self._load(pending, driver, clock)
         subject.must_live()
-
+        self._check_upstream(workload)  # a fault of the upstream explains whatever the load met
         judge_outcome(findings, outcome)
-        pending.fields |= _figures(outcome)
-        judge_witness(findings, pending.fields["witness"], self.plan.parameters.foreign_limit)
-        recount, after = subject.settled_count(), subject.identities(client.PATIENT_S)
-        if count is not None and recount is not None and before is not None and after is not None:
-            counted = recount - count
+        judge_size(findings, outcome, workload.expect.size)
+        witness = pending.fields["witness"]
+        judge_foreign(findings, witness.get("server"), self.plan.parameters.foreign_limit)
+        judge_saturation(findings, witness, ("generator", UPSTREAM))
+        recount = subject.settled()
+        if count is not None and recount is not None:
+            counted = recount.requests - count.requests
             pending.fields["counts"]["server"] = counted
             judge_counter(findings, counted, outcome, int(pending.case.dimensions["connections"]))
+        if self.plan.loaded.suite.probe is not None:
+            answer = check_answer(subject.port, workload, client.PATIENT_S)
+            driver.probe(self.plan.loaded.suite.probe.requests, answer)
+            subject.must_live()
+            self._check_upstream(workload)
+            clock.lap("probe")
+        after = subject.identities(client.PATIENT_S)
+        if count is not None and before is not None and after is not None and recount is not None:
+            if self.plan.loaded.suite.upstream or count.timeouts is not None:
+                judge_timeouts(findings, count, next(iter(after.values()), count))
             judge_workers(findings, before, after)
             pending.raw["identity.json"] = _identity_json(before, after, counted)
         check_answer(subject.port, workload, client.PATIENT_S)
         findings.ok("response", "exact answer after the load")
         clock.lap("checks_after")
 
-    def _warm_up(self, pending: Pending, subject: Subject, workload: Workload, folder: Path) -> None:
-        seconds = self.plan.parameters.warmup
-        if seconds <= 0:
-            return
-        with self._generate(pending, subject, workload, folder / "warmup", seconds, "warmup") as generator:
-            if generator.wait(seconds + GENERATOR_GRACE_S) is None:
-                raise RejectionError("generator", "the generator did not end after the warm-up")
-
-    def _load(self, pending: Pending, subject: Subject, workload: Workload, folder: Path) -> Outcome:
-        """Run the generator once, with the witness inside its window, and read what it wrote."""
-        seconds = self.plan.parameters.duration
-        roles, scratch = self.plan.layout.roles, folder / "load"
-        with self._generate(pending, subject, workload, scratch, seconds, "generator") as generator:
-            witness = Witness(
-                {
-                    "server": (roles["server"], subject.pids),
-                    "generator": (roles["generator"], generator.pids),
-                    "runner": (roles["runner"], lambda: {os.getpid()}),
-                }
-            )
-            margin = min(WITNESS_MARGIN_S, seconds / 10)
-            generator.wait(margin)
-            witness.start()
-            end = time.monotonic() + seconds - 2 * margin
-            while (status := generator.wait(min(1.0, max(0.0, end - time.monotonic())))) is None:
-                if time.monotonic() >= end:
-                    break
-                witness.observe()
-            pending.fields["witness"] = witness.stop()
-            if status is None:
-                status = generator.wait(GENERATOR_GRACE_S)
-        log = scratch / "generator.log"
-        pending.raw |= {
-            path.name: path.read_bytes()
-            for path in sorted(scratch.iterdir())
-            if path.is_file() and (path != log or path.stat().st_size)
-        }
-        if status is None:
-            raise RejectionError("generator", f"the generator did not end within {GENERATOR_GRACE_S:.0f} s")
-        try:
-            return self.plan.generator.read(scratch)
-        except GeneratorError as error:
-            subject.must_live()  # a dead server is the reason, not what it did to the generator
-            raise RejectionError(
-                "generator", f"the generator ended with status {status}: {error.message}; {tail(log)}"
-            ) from error
-
-    def _generate(
-        self, pending: Pending, subject: Subject, workload: Workload, folder: Path, seconds: float, name: str
-    ) -> ProcessTree:
-        """Start the generator in ``folder``, which is made. Raises RejectionError if it cannot be started."""
-        folder.mkdir()
-        load = Load(
-            url=f"http://{client.LOOPBACK}:{subject.port}{workload.path}",
-            connections=int(pending.case.dimensions["connections"]),
-            duration=seconds,
-            method=workload.method,
-            headers=workload.headers,
-            body=workload.body,
-            rate=self.plan.parameters.rate,
-            threads=len(self.plan.layout.roles["generator"]),
+    def _control(self, pending: Pending, folder: Path) -> None:
+        """A sample of the upstream by itself: all that goes wrong with it is environmental."""
+        upstream = self.upstream
+        assert upstream is not None, "a suite with controls has an upstream"
+        control, findings = self.controls[str(pending.case.dimensions["workload"])], pending.findings
+        cpus, limit = self.plan.layout.roles[UPSTREAM], self.plan.parameters.foreign_limit
+        clock = _Clock(pending.timing)
+        upstream.check(control)
+        findings.ok("response", "exact answer before the load")
+        driver = Driver(
+            plan=self.plan,
+            pending=pending,
+            folder=folder,
+            request=control,
+            port=upstream.port,
+            rate=None,
+            watched={UPSTREAM: (cpus, upstream.pids)},
+            must_live=lambda: upstream.check(control),
+            glance=lambda: None,
         )
-        command = self.plan.generator.command(load, folder)
-        pending.commands[name] = command.argv
-        try:
-            return ProcessTree(
-                Spec(
-                    argv=command.argv,
-                    cwd=folder,
-                    stdout=folder / command.stdout,
-                    stderr=folder / "generator.log",
-                    cpus=self.plan.layout.roles["generator"],
-                )
-            )
-        except ServerError as error:
-            raise RejectionError("generator", error.message) from error
+        driver.warm_up()
+        clock.lap("warmup")
+        outcome = self._load(pending, driver, clock)
+        upstream.check(control)
+        judge_outcome(findings, outcome)
+        judge_size(findings, outcome, control.expect.size)
+        findings.rejections += findings.failures
+        findings.failures.clear()
+        judge_foreign(findings, pending.fields["witness"].get(UPSTREAM), limit, UPSTREAM)
+        judge_saturation(findings, pending.fields["witness"], ("generator",))
+        findings.ok("response", "exact answer after the load")
+        clock.lap("checks_after")
+
+    def _load(self, pending: Pending, driver: Driver, clock: _Clock) -> Outcome:
+        spent = time.process_time()
+        outcome = driver.measure()
+        clock.lap("measured")
+        pending.timing["runner_cpu"] = time.process_time() - spent
+        pending.fields |= _figures(outcome)
+        return outcome
+
+    def _check_upstream(self, workload: Workload) -> None:
+        """The upstream lives and answers what this workload asks of it. Raises RejectionError."""
+        if self.upstream is not None:
+            self.upstream.check(self._direct(workload))
+
+    def _direct(self, workload: Workload) -> Request | None:
+        return next((c for c in self.controls.values() if workload.name in c.covers), None)
 
 
 class _Clock:

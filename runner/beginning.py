@@ -11,17 +11,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runner import machine, provenance, store
+from runner import machine, probing, provenance, store
 from runner.apps import counter, identity
+from runner.cases import CAPACITY, CONTROL, LADDER
 from runner.errors import ArtifactError, SuiteError
 from runner.generators.base import Load
 from runner.layout import shape
-from runner.model import Generator, Lock, Note, Run
+from runner.model import UPSTREAM, Generator, Lock, Note, Probe, Run, Upstream
 from runner.plan import Options, Plan, check_installed, make
 from runner.redact import Redactor
 from runner.snapshot import Snapshot, snapshot
 from runner.store import RAW
 from runner.suite import LoadedSuite
+from runner.upstream import command, processes
 from runner.writer import RunWriter
 
 LOCK_FILE = Path("locks") / "bench.txt"
@@ -87,11 +89,9 @@ def begin(
             flags=_flags(plan),
             notes=plan.generator.notes,
         ),
-        labels={
-            "server": {server.name: server.label or server.name for server in suite.server},
-            "workload": {workload.name: workload.label or workload.name for workload in suite.workload},
-            "series": _series_labels(plan),
-        },
+        upstream=_upstream(plan, redact),
+        probe=_probe(plan),
+        labels=_labels(plan),
         cases=plan.cases,
         comparable=found.comparable,
         facts={"counter_cost_s": identity.cost(counter.Counter()), "load_at_start": machine.load()},
@@ -178,6 +178,7 @@ def unfinished(loaded: LoadedSuite, options: Options, output: Path, run_id: str 
         rate=asked.rate,
         twin=asked.twin,
         foreign_limit=asked.foreign_limit,
+        ladder=bool(asked.ladder),
         generator=stored.generator.name,
         cpus=[
             f"{role}={','.join(map(str, cpus))}"
@@ -207,11 +208,49 @@ def redactor(project: Path, plan: Plan) -> Redactor:
     return Redactor.of_this_machine(project, suite=plan.loaded.directory)
 
 
+def _labels(plan: Plan) -> dict[str, dict[str, str]]:
+    suite = plan.loaded.suite
+    labels = {
+        "server": {server.name: server.label or server.name for server in suite.server},
+        "workload": {item.name: item.label or item.name for item in [*suite.workload, *suite.control]},
+        "series": _series_labels(plan),
+    }
+    if suite.control and suite.upstream:
+        labels["server"][UPSTREAM] = suite.upstream.label or UPSTREAM
+    if plan.parameters.ladder:
+        labels["load"] = {CAPACITY: "capacity (closed loop)"}
+        labels["load"] |= {f"{100 * share:.0f}": f"{100 * share:.0f} %" for share in plan.parameters.ladder}
+    return labels
+
+
 def _series_labels(plan: Plan) -> dict[str, str]:
     own = {series.name: series.label or series.name for series in plan.loaded.suite.series}
-    if not plan.parameters.workers:
-        return own
-    return {f"workers-{n}": f"{n} worker{'s' if n > 1 else ''}" for n in plan.parameters.workers}
+    if plan.parameters.workers:
+        own = {f"workers-{n}": f"{n} worker{'s' if n > 1 else ''}" for n in plan.parameters.workers}
+    if plan.parameters.ladder:
+        own |= {CAPACITY: "Capacity, closed loop", LADDER: "Load ladder, open loop"}
+    if plan.loaded.suite.control:
+        own |= {CONTROL: "Upstream by itself"}
+    return own
+
+
+def _upstream(plan: Plan, redact: Redactor) -> Upstream | None:
+    table = plan.loaded.suite.upstream
+    if table is None:
+        return None
+    cpus = plan.layout.roles[UPSTREAM]
+    return Upstream(
+        label=table.label or UPSTREAM,
+        processes=processes(table, cpus),
+        command=redact.value(command(table, cpus, "{port}")),
+    )
+
+
+def _probe(plan: Plan) -> Probe | None:
+    table = plan.loaded.suite.probe
+    if table is None:
+        return None
+    return Probe(requests=table.requests, client=probing.client())
 
 
 def _flags(plan: Plan) -> list[str]:
@@ -241,6 +280,7 @@ def _comparable(
             for workload in suite.workload
             if workload.name in parameters.workloads
         },
+        **_beside(plan),
         "generator": plan.generator.name,
         "generator_version": plan.generator_version,
         "generator_flags": _flags(plan),
@@ -252,6 +292,20 @@ def _comparable(
         "lock": lock.sha256 if lock else None,
         "layout": shape(plan.layout),
     }
+
+
+def _beside(plan: Plan) -> dict[str, Any]:
+    """What stands beside the server, by name; nothing where a suite has neither."""
+    suite, parameters = plan.loaded.suite, plan.parameters
+    found: dict[str, Any] = {}
+    if suite.upstream:
+        table = suite.upstream.model_dump_json(exclude={"label"})
+        found["upstream"] = hashlib.sha256(table.encode()).hexdigest()[:16]
+    if suite.probe:
+        found["probe"] = suite.probe.requests
+    if parameters.ladder:
+        found["ladder"] = parameters.ladder
+    return found
 
 
 def _warnings(plan: Plan, found: Surroundings, redact: Redactor) -> list[Note]:

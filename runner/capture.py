@@ -15,12 +15,12 @@ from typing import Protocol
 
 from runner.attempt import Bench
 from runner.beginning import redactor
+from runner.cases import stages
 from runner.errors import MachineError
 from runner.model import MAX_ATTEMPTS, Case, Layout, Run, Sample
 from runner.pending import Pending
 from runner.plan import Plan
-from runner.subject import port_is_free
-from runner.suite import round_order
+from runner.program import port_is_free
 from runner.writer import RunWriter
 
 
@@ -61,7 +61,7 @@ def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, po
     writer.save_manifest(run)
     bench = Bench(plan, writer, redactor(project, plan), port)
     cases = {case.id: case for case in run.cases}
-    progress.begin(run, len(run.cases) * run.parameters.repeats, _settled(writer.samples))
+    progress.begin(run, run.samples, _settled(writer.samples))
     pending: list[Pending] = []
 
     def settle() -> None:
@@ -87,7 +87,10 @@ def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, po
                 order = len(writer.samples) + len(pending) + 1
                 pending.append(bench.attempt(case, repeat, attempt, order, settle))
         finally:
-            settle()
+            try:
+                settle()
+            finally:
+                bench.close()
     complete = next(_agenda(run, writer.samples, []), None) is None
     threads = [s.witness["generator"].threads for s in writer.samples if "generator" in s.witness]
     final = run.model_copy(
@@ -101,7 +104,7 @@ def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, po
 
 
 def _agenda(run: Run, samples: list[Sample], pending: list[Pending]) -> Iterator[tuple[Case, int, int]]:
-    """What to measure next: each round's own permutation, then what it rejected, twice at most.
+    """What to measure next: stage by stage, and after each what it rejected, twice at most.
 
     A pure function of the manifest and of what is stored or pending, so that a resumed run continues the
     order of an uninterrupted one.
@@ -111,8 +114,7 @@ def _agenda(run: Run, samples: list[Sample], pending: list[Pending]) -> Iterator
         stored = [s.status for s in samples if s.case == case.id and s.repeat == repeat]
         return stored + [p.findings.status for p in pending if p.case.id == case.id and p.repeat == repeat]
 
-    for repeat in range(1, run.parameters.repeats + 1):
-        order = round_order(run.cases, run.parameters.seed, repeat)
+    for repeat, order in stages(run.cases, run.parameters):
         for number in range(1, MAX_ATTEMPTS + 1):
             for case in order:
                 made = attempts(case, repeat)

@@ -18,7 +18,7 @@ from runner.errors import RejectionError, ServerError
 from runner.generators.base import Outcome
 from runner.model import SATURATED, Check, CpuSetWitness, Note
 from runner.proc import affinities
-from runner.suite import Server, Workload
+from runner.tables import Request, Server
 
 FOREIGN_FLAG = 0.03
 STALL_S = 0.25
@@ -59,15 +59,15 @@ class Findings:
         return "failed" if self.failures else "rejected" if self.rejections else "accepted"
 
 
-def check_answer(port: int, workload: Workload, timeout: float = 5.0) -> None:
-    """Send the workload's request once and compare the answer exactly.
+def check_answer(port: int, workload: Request, timeout: float = 5.0) -> bytes:
+    """Send the workload's request once, compare the answer exactly, and return its body.
 
     Raises ServerError (code ``response``) saying what was expected and what came.
     """
     request = f"{workload.method} {workload.path}"
     try:
         response = client.request(
-            port, workload.path, workload.method, workload.headers, workload.body, timeout
+            port, workload.path, workload.method, workload.headers, workload.content, timeout
         )
     except (OSError, http.client.HTTPException) as error:
         raise ServerError("response", f"{request}: no answer ({type(error).__name__}: {error})") from error
@@ -81,6 +81,10 @@ def check_answer(port: int, workload: Workload, timeout: float = 5.0) -> None:
         raise ServerError("response", f"{request}: expected {expect.size} bytes, got {len(response.body)}")
     if expect.text is not None and response.body != expect.text.encode():
         raise ServerError("response", f"{request}: expected {expect.text!r}, got {_short(response.body)}")
+    if expect.echo and response.body != (sent := (workload.content or "").encode()):
+        raise ServerError(
+            "response", f"{request}: not the body that was sent: {_altered(sent, response.body)}"
+        )
     if expect.json_ is not None:
         try:
             found = json.loads(response.body)
@@ -89,6 +93,7 @@ def check_answer(port: int, workload: Workload, timeout: float = 5.0) -> None:
         difference = json_difference(expect.json_, found)
         if difference:
             raise ServerError("response", f"{request}: {difference}")
+    return response.body
 
 
 def json_difference(expected: object, found: object, path: str = "$") -> str:
@@ -196,6 +201,35 @@ def judge_counter(findings: Findings, counted: int, outcome: Outcome, connection
         findings.ok("counter", told)
 
 
+def judge_size(findings: Findings, outcome: Outcome, size: int | None) -> None:
+    """All answers together have exactly the bytes that they should, where the generator counts bodies."""
+    if size is None:
+        return
+    completed = sum(outcome.statuses.values())
+    if outcome.body_bytes is None:
+        findings.skip("size", "this generator does not tell the bytes of bodies")
+    elif outcome.ok != completed:
+        findings.skip("size", "not every answer was 2xx")
+    elif outcome.body_bytes != size * outcome.ok:
+        findings.fail(
+            "size",
+            f"{outcome.ok} answers of {size:,} bytes should have {size * outcome.ok:,} bytes, "
+            f"and had {outcome.body_bytes:,}",
+        )
+    else:
+        findings.ok("size", f"{outcome.ok} answers of exactly {size:,} bytes")
+
+
+def judge_timeouts(findings: Findings, before: Identity, after: Identity) -> None:
+    """None of the server's own timeouts fired: one that did is its own failure, whatever made it wait."""
+    if before.timeouts is None or after.timeouts is None:
+        findings.skip("timeouts", "the identity endpoint does not count them")
+    elif after.timeouts != before.timeouts:
+        findings.fail("timeouts", f"{after.timeouts - before.timeouts} of the server's own timeouts fired")
+    else:
+        findings.ok("timeouts", "none of the server's own fired")
+
+
 def judge_workers(findings: Findings, before: Iterable[int], after: Iterable[int]) -> None:
     """The same workers before and after."""
     gone, new = set(before) - set(after), set(after) - set(before)
@@ -205,29 +239,39 @@ def judge_workers(findings: Findings, before: Iterable[int], after: Iterable[int
         findings.ok("workers", f"{len(set(before))} before, the same after")
 
 
-def judge_witness(findings: Findings, witness: dict[str, CpuSetWitness], foreign_limit: float) -> None:
-    """Foreign CPU time on the server's set rejects beyond the limit and is flagged from 3 %.
-
-    So is a generator or upstream with a CPU or thread at 95 % or more: the figure is a floor.
-    """
-    if "server" not in witness:
-        findings.skip("foreign", "this kernel tells no CPU times of the server's CPUs")
+def judge_foreign(
+    findings: Findings, found: CpuSetWitness | None, limit: float, role: str = "server", name: str = "foreign"
+) -> None:
+    """Foreign CPU time on the role's set rejects beyond the limit and is flagged from 3 %."""
+    if found is None:
+        findings.skip(name, f"this kernel tells no CPU times of the {role}'s CPUs")
+        return
+    told = f"{found.foreign:.1%} of the {role}'s CPUs went to others (steal {found.steal:.1%})"
+    if found.foreign > limit:
+        findings.reject(name, told)
     else:
-        foreign = witness["server"].foreign
-        told = f"{foreign:.1%} of the server's CPUs went to others (steal {witness['server'].steal:.1%})"
-        if foreign > foreign_limit:
-            findings.reject("foreign", told)
-        else:
-            findings.ok("foreign", told)
-            if foreign > FOREIGN_FLAG:
-                findings.flag("foreign", told)
-    for role in ("generator", "upstream"):
+        findings.ok(name, told)
+        if found.foreign > FOREIGN_FLAG:
+            findings.flag(name, told)
+
+
+def judge_saturation(findings: Findings, witness: dict[str, CpuSetWitness], roles: Iterable[str]) -> None:
+    """A role beside the measured one with a CPU or thread at 95 % or more is flagged: a floor."""
+    for role in roles:
         if role in witness:
             busiest = max(witness[role].busiest_cpu, witness[role].busiest_thread)
             if busiest >= SATURATED:
                 findings.flag(
                     "saturated", f"{role} had a CPU or thread {busiest:.0%} busy: the figure is a floor"
                 )
+
+
+def _altered(sent: bytes, got: bytes) -> str:
+    """Where two bodies part."""
+    for place, (left, right) in enumerate(zip(sent, got, strict=False)):
+        if left != right:
+            return f"byte {place:,} of {len(sent):,} was {left:#04x} and came back as {right:#04x}"
+    return f"{len(sent):,} bytes were sent and {len(got):,} came back"
 
 
 def _short(value: object, limit: int = 160) -> str:

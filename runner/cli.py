@@ -6,8 +6,9 @@ import errno
 import json
 import shlex
 import sys
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -26,6 +27,7 @@ from runner.options import (
     Duration,
     ForeignLimit,
     GeneratorName,
+    Ladder,
     Output,
     Rate,
     Repeats,
@@ -124,6 +126,7 @@ def suites(json_: AsJson = False) -> None:
 
 @app.command("plan")
 def plan_command(
+    context: typer.Context,
     suite_name: SuiteName,
     server: Servers = None,
     workload: Workloads = None,
@@ -134,6 +137,7 @@ def plan_command(
     repeats: Repeats = None,
     seed: Seed = None,
     rate: Rate = None,
+    ladder: Ladder = False,
     generator: GeneratorName = None,
     cpus: Cpus = None,
     twin: TwinLane = None,
@@ -141,13 +145,7 @@ def plan_command(
     json_: AsJson = False,
 ) -> None:
     """Show what `run` would do: cases, CPU layout, generator, time. Starts nothing."""
-    plan = plans.make(
-        suite.load(suite_name),
-        Options(
-            server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
-            twin, foreign_limit, generator, cpus or [],
-        ),
-    )  # fmt: skip
+    plan = plans.make(suite.load(suite_name), _options(context.params))
     if json_:
         print(json.dumps(plans.as_json(plan), indent=1))
     else:
@@ -157,6 +155,7 @@ def plan_command(
 
 @app.command()
 def run(
+    context: typer.Context,
     suite_name: SuiteName,
     server: Servers = None,
     workload: Workloads = None,
@@ -167,6 +166,7 @@ def run(
     repeats: Repeats = None,
     seed: Seed = None,
     rate: Rate = None,
+    ladder: Ladder = False,
     generator: GeneratorName = None,
     cpus: Cpus = None,
     twin: TwinLane = None,
@@ -192,11 +192,7 @@ def run(
     ends at once; `--resume` completes the run. Exits 1 if a sample failed or every attempt at one was
     rejected, 130 if interrupted.
     """
-    options = Options(
-        server or [], workload or [], workers or [], connections, duration, warmup, repeats, seed, rate,
-        twin, foreign_limit, generator, cpus or [],
-    )  # fmt: skip
-    final = _capture(suite.load(suite_name), options, output, run_id, resume, port)
+    final = _capture(suite.load(suite_name), _options(context.params), output, run_id, resume, port)
     _finish(final, output)
 
 
@@ -311,6 +307,14 @@ def quickstart_command(
     if serve:
         quickstart.serve(site, port, page, _err)
     _exit_status(output / final.id)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    """What `plan` and `run` were given, by the names of their parameters."""
+    lists = {"servers": "server", "workloads": "workload", "workers": "workers", "cpus": "cpus"}
+    chosen: dict[str, Any] = {name: list(given[key] or []) for name, key in lists.items()}
+    chosen |= {item.name: given[item.name] for item in fields(Options) if item.name not in lists}
+    return Options(**chosen)
 
 
 def _capture(

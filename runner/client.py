@@ -26,13 +26,17 @@ class Response:
 
 @dataclass(frozen=True)
 class Identity:
-    """What the identity endpoint told: the worker that answered, and the counters of all workers."""
+    """What the identity endpoint told: the worker that answered, and the counters of all workers.
+
+    ``timeouts`` is how many of the server's own timeouts have fired, None where it does not say.
+    """
 
     pid: int
     loop: str
     affinity: list[int]
     requests: int
     workers: dict[int, int] = field(default_factory=dict)
+    timeouts: int | None = None
 
 
 def request(
@@ -69,6 +73,7 @@ def identity(port: int, path: str, timeout: float = 5.0) -> Identity:
             affinity=[int(cpu) for cpu in data["affinity"]],
             requests=int(data["requests"]),
             workers={int(pid): int(count) for pid, count in data.get("workers", {}).items()},
+            timeouts=None if data.get("timeouts") is None else int(data["timeouts"]),
         )
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise ServerError(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
-from runner.model import SATURATED, Sample
+from runner.model import SATURATED, Sample, rounds
 from runner.store import StoredRun
 
 # A load generator (or upstream) with a CPU or a thread this busy may itself be what limits the figure.
@@ -33,7 +33,7 @@ class Frames:
     """Runs as frames that join on the case number (a case's position among all cases of all runs).
 
     ``cases``: index case number; run, case, series, role, twin_of, one column a dimension, environment,
-    kind, wanted. ``attempts``: one row an attempt in stored order, with ``number``, the columns of
+    kind, origin, wanted. ``attempts``: one row an attempt in stored order, with ``number``, the columns of
     ATTEMPT_COLUMNS and ``limited_by`` (the saturated roles of a floor). ``values``: the same rows, one
     float column a metric, NaN where the sample has none. ``dimensions``: in order of appearance.
     """
@@ -64,8 +64,12 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
                 case.dimensions
                 | {"run": run.id, "case": case.id, "series": case.series, "role": case.role}
                 | {"twin_of": case.twin_of, "environment": case.environment, "kind": run.kind}
-                | {"wanted": run.parameters.repeats}
+                | {"origin": run.origin}
+                | {"wanted": len(rounds(case, run.parameters))}
             )
+        if run.origin == "published":  # one figure a case, of however many samples
+            for case in cases[first:]:
+                case["wanted"] = 1
         accepted: set[tuple[str, int]] = set()
         for sample in stored.samples:
             if sample.case not in known:
@@ -80,7 +84,7 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
     clash = RESERVED.intersection(dimensions)
     if clash:
         raise AnalysisError(f"a dimension is named {min(clash)!r}, which is a column's name", "Rename it.")
-    columns = [*CASE_COLUMNS, *dimensions, "environment", "kind", "wanted"]
+    columns = [*CASE_COLUMNS, *dimensions, "environment", "kind", "origin", "wanted"]
     table = {name: pd.Series([case.get(name) for case in cases], dtype=object) for name in columns}
     columns_of = list(zip(*records, strict=True)) or [()] * len(_RECORD)
     return Frames(

@@ -13,13 +13,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 SCHEMA_MAJOR = 1
-SCHEMA_VERSION = f"{SCHEMA_MAJOR}.0"
+SCHEMA_VERSION = f"{SCHEMA_MAJOR}.1"
 
 ID_PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 ID_RULE = "lower-case letters, digits, '.', '_' and '-', first a letter or digit, at most 64 characters"
 
 # A generator or upstream with a CPU or thread this busy makes a figure a floor.
 SATURATED = 0.95
+# The role of a suite's helper process, and the server of the controls that measure it directly.
+UPSTREAM = "upstream"
 # A sample that the surroundings spoilt is tried again, twice at most.
 MAX_ATTEMPTS = 3
 
@@ -59,15 +61,18 @@ class Note(Record):
 class Case(Record):
     """What one sample measures.
 
-    ``dimensions`` are the case's coordinates (``server``, ``workload``, ``workers``, ``connections``);
-    ``role`` is ``case``, ``twin`` (the A/A lane's second label, whose ``twin_of`` names the case it
-    repeats) or ``control``; ``attributes`` are facts to show beside it (loop, HTTP parser).
+    ``dimensions`` are the case's coordinates (``server``, ``workload``, ``workers``, ``connections``, and
+    ``load`` on a load ladder); ``role`` is ``case``, ``twin`` (the A/A lane's second label, whose
+    ``twin_of`` names the case it repeats) or ``control`` (the upstream by itself, before each round and
+    after the last, whose figure bounds those of the workloads it ``covers``); ``attributes`` are facts to
+    show beside it (loop, HTTP parser).
     """
 
     id: str
     series: Id
     role: Literal["case", "twin", "control"] = "case"
     twin_of: str | None = None
+    covers: list[Id] = []
     environment: Id | None = None
     dimensions: dict[str, str | int]
     attributes: dict[str, str] = {}
@@ -154,6 +159,21 @@ class Layout(Record):
     note: str = ""
 
 
+class Upstream(Record):
+    """The helper behind the server: what it is, how many processes, and the command that started it."""
+
+    label: str
+    processes: int
+    command: list[str] = []
+
+
+class Probe(Record):
+    """What follows each sample's load: so many requests, timed one by one by a Python client."""
+
+    requests: int
+    client: str = ""
+
+
 class Generator(Record):
     """The load generator. ``threads`` is what was counted in /proc, or None before the first sample."""
 
@@ -177,7 +197,8 @@ class Parameters(Record):
 
     ``connections`` are those of every case where ``connections_chosen`` (on the command line), else of the
     series that have none of their own. ``foreign_limit`` is the share of the server's CPUs beyond which
-    foreign load rejects a sample.
+    foreign load rejects a sample. ``ladder`` are the loads of a load ladder, as shares of the capacity that
+    the same run measures first; empty without one.
     """
 
     servers: list[Id]
@@ -192,6 +213,12 @@ class Parameters(Record):
     rate: Finite | None = None
     twin: bool = True
     foreign_limit: Finite = 0.10
+    ladder: list[Finite] = []
+
+
+def rounds(case: Case, parameters: Parameters) -> range:
+    """The rounds, from 1, that a case has a sample in: a control has one more, after the last."""
+    return range(1, parameters.repeats + (2 if case.role == "control" else 1))
 
 
 class Run(Record):
@@ -221,9 +248,16 @@ class Run(Record):
     machine: dict[str, Any] = {}
     layout: Layout
     generator: Generator
+    upstream: Upstream | None = None
+    probe: Probe | None = None
     labels: dict[str, dict[str, str]] = {}
     cases: list[Case]
     comparable: dict[str, Any] = {}
     facts: dict[str, Any] = {}
     warnings: list[Note] = []
     files: list[FileEntry] = []
+
+    @property
+    def samples(self) -> int:
+        """How many samples the complete run has, without retries."""
+        return sum(len(rounds(case, self.parameters)) for case in self.cases)

@@ -33,6 +33,13 @@ Rate = Annotated[
     float | None,
     typer.Option(min=0.1, help="Open loop: requests/s sent whatever comes back. Without it, closed loop."),
 ]
+Ladder = Annotated[
+    bool,
+    typer.Option(
+        "--ladder",
+        help="A load ladder: measure the capacity in closed loop, then 20 to 95 % of it in open loop.",
+    ),
+]
 GeneratorName = Annotated[
     str | None, typer.Option("--generator", help="oha or k9; by default oha where it is installed.")
 ]

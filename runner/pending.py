@@ -6,6 +6,7 @@ import gzip
 import shutil
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from runner.checks import Findings
@@ -36,12 +37,13 @@ class Pending:
     timing: dict[str, float] = field(default_factory=dict)
     commands: dict[str, list[str]] = field(default_factory=dict)
     raw: dict[str, bytes] = field(default_factory=dict)
+    folder: Path | None = None
     subject: Subject | None = None
 
     def begin_stop(self) -> None:
         """Ask the server to stop."""
         if self.subject is not None and self.subject.tree is not None:
-            self.subject.tree.begin_stop(self.subject.server.stop_timeout)
+            self.subject.tree.begin_stop(self.subject.stop_timeout)
 
     def abandon(self) -> None:
         """Kill the server at once; the sample is lost."""
@@ -72,13 +74,13 @@ class Pending:
             **self.fields,
         )
         writer.append(sample)
-        if self.subject is not None:
-            shutil.rmtree(self.subject.log.parent, ignore_errors=True)
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
         return sample
 
     def _finish(self, subject: Subject) -> None:
         if subject.tree is not None:
-            limit = subject.server.stop_timeout
+            limit = subject.stop_timeout
             stopped = subject.tree.finish_stop(limit)
             self.timing["stop"] = stopped.seconds
             if stopped.killed:

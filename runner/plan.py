@@ -10,17 +10,23 @@ from typing import TypeVar
 
 from runner import client
 from runner import suite as suites
+from runner.cases import cases_of
 from runner.errors import MachineError, SuiteError
 from runner.generators import pick
 from runner.generators.base import Load, LoadGenerator
 from runner.layout import parse_overrides, plan_layout
-from runner.model import Case, Layout, Parameters
+from runner.model import UPSTREAM, Case, Layout, Parameters, rounds
 from runner.progress import duration
 from runner.suite import LoadedSuite
+from runner.tables import Request
+from runner.upstream import processes
 
 # What starting, checking and stopping a server takes, beside warm-up and sample; for the estimate only.
 OVERHEAD_S = 2.0
+PROBE_S = 1.5
 MOST_RATE = 1e7
+# The loads of a load ladder, as shares of the measured capacity.
+LADDER = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
 # Open files of a server or a generator beside its connections: libraries, pipes, event loops.
 SPARE_FILES = 64
 
@@ -44,6 +50,7 @@ class Options:
     foreign_limit: float | None = None
     generator: str | None = None
     cpus: list[str] = field(default_factory=list)
+    ladder: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,12 +67,13 @@ class Plan:
     @property
     def samples(self) -> int:
         """How many samples a complete run has, without retries."""
-        return len(self.cases) * self.parameters.repeats
+        return sum(len(rounds(case, self.parameters)) for case in self.cases)
 
     @property
     def seconds(self) -> float:
         """The estimated wall time in seconds."""
-        return self.samples * (self.parameters.warmup + self.parameters.duration + OVERHEAD_S)
+        probe = PROBE_S if self.loaded.suite.probe else 0.0
+        return self.samples * (self.parameters.warmup + self.parameters.duration + probe + OVERHEAD_S)
 
 
 def make(loaded: LoadedSuite, options: Options) -> Plan:
@@ -77,7 +85,7 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
     cannot send this load. Whether the servers are installed is for `check_installed`.
     """
     _check_finite(options)
-    _check_rate(options.rate)
+    _check_rate(options.rate, options.ladder)
     suite, defaults = loaded.suite, loaded.suite.defaults
     full = not options.servers and not options.workloads
     parameters = Parameters(
@@ -91,10 +99,11 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         repeats=_or(options.repeats, defaults.repeats),
         seed=_or(options.seed, defaults.seed),
         rate=options.rate,
-        twin=full if options.twin is None else options.twin,
+        twin=full and not options.ladder if options.twin is None else options.twin,
         foreign_limit=_or(options.foreign_limit, defaults.foreign_limit),
+        ladder=list(LADDER) if options.ladder else [],
     )
-    cases = suites.cases(suite, parameters)
+    cases = cases_of(suite, parameters)
     if not cases:
         raise SuiteError(
             f"suite {suite.name!r} has no case for this choice of servers and workloads",
@@ -102,7 +111,9 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         )
     _check_environments(suite, parameters)
     _check_open_files(cases)
-    layout = _layout(options.cpus, cases)
+    layout = _layout(options.cpus, suite, cases)
+    if suite.upstream:
+        cases = cases_of(suite, parameters, processes(suite.upstream, layout.roles[UPSTREAM]))
     generator, found = _generator(options.generator)
     plan = Plan(loaded, parameters, cases, layout, generator, found)
     _check_generator(plan)
@@ -110,19 +121,24 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
 
 
 def check_installed(loaded: LoadedSuite, parameters: Parameters) -> None:
-    """Raise SuiteError if a chosen server needs a distribution that is not installed."""
+    """Raise SuiteError if a chosen server, the upstream or the probe needs a distribution that is missing."""
+    suite = loaded.suite
+    needed = {server.name: server.requires for server in suite.server if server.name in parameters.servers}
+    if suite.upstream:
+        needed["the upstream"] = suite.upstream.requires
+    if suite.probe:
+        needed["the probe"] = ["aiohttp"]
     missing: dict[str, list[str]] = {}
-    for server in loaded.suite.server:
-        if server.name in parameters.servers:
-            for name in server.requires:
-                try:
-                    version(name)
-                except PackageNotFoundError:
-                    missing.setdefault(name, []).append(server.name)
+    for what, distributions in needed.items():
+        for name in distributions:
+            try:
+                version(name)
+            except PackageNotFoundError:
+                missing.setdefault(name, []).append(what)
     if missing:
         raise SuiteError(
             "not installed: "
-            + "; ".join(f"{name} (needed by {', '.join(servers)})" for name, servers in missing.items()),
+            + "; ".join(f"{name} (needed by {', '.join(whose)})" for name, whose in missing.items()),
             "Install with `uv sync --group bench` (or run by `uv run --group bench lapsheet …`), "
             "or choose other servers with --server.",
         )
@@ -145,6 +161,9 @@ def describe(plan: Plan) -> list[str]:
     """A plan in lines for a person."""
     parameters = plan.parameters
     loop = f"open loop at {parameters.rate:g} requests/s" if parameters.rate else "closed loop"
+    if parameters.ladder:
+        loop = "closed loop for the capacity, then open loop at shares of it"
+    probe = plan.loaded.suite.probe
     lines = [
         f"suite {plan.loaded.suite.name}: {plan.loaded.suite.title}",
         f"generator {plan.generator.name} {plan.generator_version}, {loop}",
@@ -155,7 +174,10 @@ def describe(plan: Plan) -> list[str]:
     ]
     if plan.layout.note:
         lines.append(f"note: {plan.layout.note}")
-    lines += [f"  {case.id}{' (A/A twin)' if case.role == 'twin' else ''}" for case in plan.cases]
+    if probe:
+        lines.append(f"after each sample, {probe.requests} requests timed one by one by the probe")
+    marks = {"twin": " (A/A twin)", "control": " (control, once more after the last round)"}
+    lines += [f"  {case.id}{marks.get(case.role, '')}" for case in plan.cases]
     return lines
 
 
@@ -171,7 +193,12 @@ def _check_finite(options: Options) -> None:
             )
 
 
-def _check_rate(rate: float | None) -> None:
+def _check_rate(rate: float | None, ladder: bool) -> None:
+    if rate is not None and ladder:
+        raise SuiteError(
+            "--rate and --ladder exclude each other",
+            "A ladder takes its rates from the capacity that it measures first.",
+        )
     if rate is not None and rate > MOST_RATE:
         raise SuiteError(
             f"--rate {rate:g} requests/s is more than any generator sends",
@@ -192,9 +219,11 @@ def _check_open_files(cases: list[Case]) -> None:
 
 def _check_generator(plan: Plan) -> None:
     """Have the generator look at the load of every case, before the first of them has run."""
-    workloads = {workload.name: workload for workload in plan.loaded.suite.workload}
+    suite = plan.loaded.suite
+    requests: dict[str, Request] = {request.name: request for request in [*suite.workload, *suite.control]}
     for case in plan.cases:
-        workload = workloads[str(case.dimensions["workload"])]
+        workload = requests[str(case.dimensions["workload"])]
+        rung = isinstance(case.dimensions.get("load"), int)
         plan.generator.refuse(
             Load(
                 url=f"http://{client.LOOPBACK}{workload.path}",
@@ -202,8 +231,8 @@ def _check_generator(plan: Plan) -> None:
                 duration=plan.parameters.duration,
                 method=workload.method,
                 headers=workload.headers,
-                body=workload.body,
-                rate=plan.parameters.rate,
+                body=workload.content,
+                rate=1.0 if rung else plan.parameters.rate,
                 threads=len(plan.layout.roles["generator"]),
             )
         )
@@ -218,9 +247,10 @@ def _check_environments(suite: suites.Suite, parameters: Parameters) -> None:
             )
 
 
-def _layout(cpus: list[str], cases: list[Case]) -> Layout:
-    workers = max(int(case.dimensions["workers"]) for case in cases)
-    return plan_layout(["server", "generator"], workers=workers, overrides=parse_overrides(cpus))
+def _layout(cpus: list[str], suite: suites.Suite, cases: list[Case]) -> Layout:
+    workers = max(int(case.dimensions["workers"]) for case in cases if case.role != "control")
+    roles = ["server", *([UPSTREAM] if suite.upstream else []), "generator"]
+    return plan_layout(roles, workers=workers, overrides=parse_overrides(cpus))
 
 
 def _generator(name: str | None) -> tuple[LoadGenerator, str]:

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from runner.checks import Findings
@@ -117,8 +118,8 @@ def percentile(values: Sequence[float], percent: float) -> float:
     """
     if not values or not 0 < percent <= 100:
         raise ValueError(f"no {percent}th percentile of {len(values)} values")
-    # Multiplied first: 0.07 · 100 is 7.000000000000001, which would be rank 8.
-    return values[math.ceil(percent * len(values) / 100) - 1]
+    # Exact, and the percent as it is written: in floats 7 / 100 · 100 is 7.000000000000001, of rank 8.
+    return values[math.ceil(Fraction(str(percent)) * len(values) / 100) - 1]
 
 
 def read(folder: Path) -> ProbeOutcome:

@@ -83,7 +83,7 @@ def _parameters(run: Run) -> str:
 
 
 def _progress(stored: StoredRun) -> str:
-    wanted = len(stored.run.cases) * stored.run.parameters.repeats
+    wanted = stored.run.samples
     ended = {(sample.case, sample.repeat) for sample in stored.samples if sample.status != "rejected"}
     return f"Not complete ({stored.run.state}): {len(ended)} of {wanted} samples are there."
 

@@ -19,10 +19,11 @@ import pytest
 
 from runner import beginning, capture, plan, store, suite, verify
 from runner.attempt import Bench
+from runner.cases import round_order
 from runner.errors import ArtifactError, MachineError, SuiteError
 from runner.model import Sample
 from runner.plan import Options
-from runner.subject import free_port, port_is_free
+from runner.program import free_port, port_is_free
 from tests.capturing import TRUTH, Silent, capture_run, have, suite_text
 
 pytestmark = pytest.mark.skipif(bool(have("oha")), reason="needs oha (cargo install oha --locked)")
@@ -334,7 +335,7 @@ def test_twins_and_rounds(tmp_path: Path) -> None:
     expected = [
         (case.id, repeat)
         for repeat in (1, 2)
-        for case in suite.round_order(stored.run.cases, stored.run.parameters.seed, repeat)
+        for case in round_order(stored.run.cases, stored.run.parameters.seed, repeat)
     ]
     first_attempts = [(sample.case, sample.repeat) for sample in stored.samples if sample.attempt == 1]
     assert first_attempts == expected

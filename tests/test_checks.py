@@ -17,7 +17,7 @@ from runner.client import Identity
 from runner.errors import RejectionError, ServerError
 from runner.generators.base import Outcome
 from runner.model import CpuSetWitness
-from runner.suite import Server
+from runner.tables import Server
 
 SERVER = Server(name="s", command=["true"], loop="a.Loop")
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner import store, suite, verify
+from runner import store, verify
+from runner.cases import round_order
 from tests.capturing import have, suite_text
 
 pytestmark = pytest.mark.skipif(bool(have("oha")), reason="needs oha (cargo install oha --locked)")
@@ -98,7 +99,7 @@ def assert_as_uninterrupted(project: Path) -> None:
     expected = [
         (case.id, repeat)
         for repeat in range(1, stored.run.parameters.repeats + 1)
-        for case in suite.round_order(stored.run.cases, stored.run.parameters.seed, repeat)
+        for case in round_order(stored.run.cases, stored.run.parameters.seed, repeat)
     ]
     assert [(s.case, s.repeat) for s in stored.samples if s.attempt == 1] == expected
     report = verify.verify(stored.folder)

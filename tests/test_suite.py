@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from runner import suite as suites
+from runner.cases import cases_of, round_order
 from runner.errors import SuiteError
 from runner.model import Case, Parameters
 from runner.suite import Suite, parse
@@ -389,7 +390,7 @@ def test_selection_keeps_file_order_and_names_what_is_unknown() -> None:
 
 def test_cases_follow_series_and_lifespan_and_end_with_twins() -> None:
     suite = parse(GOOD, "mine.toml")
-    cases = suites.cases(suite, parameters(suite))
+    cases = cases_of(suite, parameters(suite))
     assert ids(cases) == [
         "one/get/w1/c100",
         "one/proxy/w1/c100",
@@ -406,7 +407,7 @@ def test_cases_follow_series_and_lifespan_and_end_with_twins() -> None:
 
 def test_workers_of_the_command_line_replace_those_of_the_series_once() -> None:
     suite = parse(GOOD, "mine.toml")
-    cases = suites.cases(suite, parameters(suite, workers=[2], twin=False))
+    cases = cases_of(suite, parameters(suite, workers=[2], twin=False))
     assert ids(cases) == ["one/get/w2/c100", "one/proxy/w2/c100", "two/get/w2/c100"]
 
 
@@ -415,35 +416,35 @@ def test_workers_of_the_command_line_replace_those_of_the_series_once() -> None:
 
 def many() -> list[Case]:
     suite = parse(GOOD, "mine.toml")
-    cases = suites.cases(suite, parameters(suite))
+    cases = cases_of(suite, parameters(suite))
     return [*cases, *[case.model_copy(update={"id": f"{case.id}/{i}"}) for case in cases for i in range(3)]]
 
 
 def test_a_round_holds_every_case_once() -> None:
     cases = many()
     for repeat in range(1, 11):
-        order = ids(suites.round_order(cases, 42, repeat))
+        order = ids(round_order(cases, 42, repeat))
         assert sorted(order) == sorted(ids(cases))
         assert len(set(order)) == len(cases)
 
 
 def test_each_round_has_a_permutation_of_its_own_and_so_has_each_seed() -> None:
     cases = many()
-    orders = {tuple(ids(suites.round_order(cases, seed, r))) for seed in (42, 43) for r in range(1, 6)}
+    orders = {tuple(ids(round_order(cases, seed, r))) for seed in (42, 43) for r in range(1, 6)}
     assert len(orders) == 10
     assert tuple(ids(cases)) not in orders
 
 
 def test_the_same_seed_gives_the_same_order_for_ever() -> None:
     cases = [case.model_copy(update={"id": name}) for case, name in zip(many(), "abcdefgh", strict=False)]
-    assert "".join(ids(suites.round_order(cases, 42, 1))) == "eahbcgdf"
-    assert "".join(ids(suites.round_order(cases, 42, 2))) == "cgbfeahd"
+    assert "".join(ids(round_order(cases, 42, 1))) == "eahbcgdf"
+    assert "".join(ids(round_order(cases, 42, 2))) == "cgbfeahd"
 
 
 def test_ordering_leaves_the_cases_as_they_were() -> None:
     cases = many()
     before = ids(cases)
-    suites.round_order(cases, 42, 1)
+    round_order(cases, 42, 1)
     assert ids(cases) == before
 
 
@@ -454,4 +455,4 @@ def test_ordering_leaves_the_cases_as_they_were() -> None:
 def test_every_bundled_suite_is_valid_and_named_as_its_file(path: Path) -> None:
     suite = suites.load(path.stem).suite
     assert suite.name == path.stem
-    assert suites.cases(suite, parameters(suite))
+    assert cases_of(suite, parameters(suite))

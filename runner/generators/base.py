@@ -7,18 +7,22 @@ recomputed by the same code, years later, without the generator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from runner.model import Note
+
+# The body of a request that a generator takes from a file, in its folder.
+BODY_FILE = "request-body"
 
 
 @dataclass(frozen=True)
 class Load:
     """What to send. ``duration`` in seconds; ``rate`` in requests/s (open loop) or None (closed loop).
 
-    ``threads`` is how many the generator should use, or None for its own choice.
+    ``threads`` is how many the generator should use, or None for its own choice; ``payload`` the bytes of
+    the body where its rate is a figure of the sample.
     """
 
     url: str
@@ -29,6 +33,11 @@ class Load:
     body: str | None = None
     rate: float | None = None
     threads: int | None = None
+    payload: int | None = None
+
+    def lasting(self, seconds: float) -> Load:
+        """The same load for another time."""
+        return replace(self, duration=seconds)
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,8 @@ class Outcome:
     status code to completed responses; ``errors`` maps the generator's words to failed requests, without
     those cut off at the deadline, which are ``cut_off``. ``latency`` has metric keys of
     `runner.metrics` and seconds; ``reported`` the generator's own other figures, in base units;
-    ``flags`` what a reader must know of them.
+    ``flags`` what a reader must know of them; ``payload`` the body's bytes in one direction where its rate
+    is a figure, ``body_bytes`` what all answers' bodies had together, None where the generator does not say.
     """
 
     window: float
@@ -58,6 +68,8 @@ class Outcome:
     latency: dict[str, float]
     reported: dict[str, float]
     flags: list[Note] = field(default_factory=list)
+    payload: int | None = None
+    body_bytes: int | None = None
 
     @property
     def throughput(self) -> float:
@@ -67,7 +79,10 @@ class Outcome:
     @property
     def metrics(self) -> dict[str, float]:
         """The figures of a sample, by key of `runner.metrics`; empty without a 2xx answer."""
-        return {"rps": self.throughput, **self.latency} if self.throughput else {}
+        if not self.throughput:
+            return {}
+        body = {"body_rate": self.throughput * self.payload} if self.payload else {}
+        return {"rps": self.throughput, **self.latency, **body}
 
 
 class LoadGenerator(Protocol):

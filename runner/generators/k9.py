@@ -164,6 +164,7 @@ class K9:
             cut_off=cut_off,
             latency=latency(file, times, rate=asked.rate),
             reported=_reported(file, metrics),
+            payload=asked.payload,
             flags=flags(
                 asked,
                 window=window,

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from runner.errors import GeneratorError
-from runner.generators.base import Command, Load, Outcome
+from runner.generators.base import BODY_FILE, Command, Load, Outcome
 from runner.generators.reading import (
     CENSORED_TAIL,
     CLOSED_LOOP,
@@ -23,7 +23,6 @@ from runner.generators.reading import (
 from runner.model import Note
 
 OUTPUT = "oha.json"
-BODY_FILE = "request-body"
 INSTALL = "Install it with `cargo install oha --locked`."
 OLDEST = (1, 10)
 TAKES_THREADS = (1, 16)
@@ -115,6 +114,8 @@ class Oha:
             cut_off=cut_off,
             latency=latency(file, times, rate=asked.rate),
             reported=_reported(file),
+            payload=asked.payload,
+            body_bytes=None if (total := file.number("summary", "totalData")) is None else int(total),
             flags=flags(
                 asked,
                 window=window,

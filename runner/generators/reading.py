@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -123,22 +124,28 @@ def read_text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the execution was asked to do, as `write_load` stored it; seconds and requests/s."""
+    """What the execution was asked to do, as `write_load` stored it; seconds, requests/s and bytes."""
 
     connections: int
     duration: float
     rate: float | None
+    payload: int | None = None
 
 
 def write_load(folder: Path, load: Load) -> None:
     """Keep what was asked beside the output, which does not tell it (open loop or closed, above all)."""
-    asked = {
+    asked: dict[str, Any] = {
         "method": load.method,
         "url": load.url,
         "connections": load.connections,
         "duration": load.duration,
         "rate": load.rate,
     }
+    if load.body is not None:
+        body = load.body.encode()
+        asked["body"] = {"size": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+    if load.payload is not None:
+        asked["payload"] = load.payload
     (folder / LOAD_FILE).write_text(json.dumps(asked, indent=1) + "\n", "utf-8")
 
 
@@ -146,7 +153,8 @@ def read_load(folder: Path) -> Asked:
     """What `write_load` stored. Raises GeneratorError naming file and field."""
     file = RawFile.read(folder / LOAD_FILE)
     rate = None if file.data.get("rate") is None else file.positive("rate")
-    return Asked(file.count("connections"), file.positive("duration"), rate)
+    payload = None if file.data.get("payload") is None else file.count("payload")
+    return Asked(file.count("connections"), file.positive("duration"), rate, payload)
 
 
 def latency(file: RawFile, values: Mapping[str, float | None], *, rate: float | None) -> dict[str, float]:
