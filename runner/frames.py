@@ -68,8 +68,8 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
                 | {"wanted": len(rounds(case, run.parameters))}
             )
         if run.origin == "published":  # one figure a case, of however many samples
-            for case in cases[first:]:
-                case["wanted"] = 1
+            for described in cases[first:]:
+                described["wanted"] = 1
         accepted: set[tuple[str, int]] = set()
         for sample in stored.samples:
             if sample.case not in known:

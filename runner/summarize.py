@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from runner.analysis import summary
+from runner.analysis import PUBLISHED, summary
 from runner.export import MEDIAN_NOTE, as_csv, as_json, label, unknown
 from runner.metrics import Metric, metric
 from runner.model import Run, Sample
@@ -76,6 +76,8 @@ def _headline(frame: pd.DataFrame) -> list[str]:
 
 def _parameters(run: Run) -> str:
     p, generator = run.parameters, run.generator
+    if run.origin == "published":
+        return f"Published by others, not measured here. Source: {printable(str(run.facts.get('source')))}"
     loop = "closed loop" if p.rate is None else f"open loop at {p.rate:g} requests/s"
     sampling = f"{p.repeats} × {p.duration:g} s after {p.warmup:g} s warm-up"
     load = f"{printable(generator.name)} {printable(generator.version)}, {p.connections} connections, {loop}"
@@ -123,9 +125,12 @@ def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
         )
     for key in metrics:
         unit = metric(key).display_unit or metric(key).unit
-        heading = f"{metric(key).label}, {unit}" + ("\nmedian [low–high]" if key == metrics[0] else "")
+        heading = f"{metric(key).label}, {unit}"
+        if key == metrics[0] and run.origin != "published":
+            heading += "\nmedian [low–high]"
         table.add_column(Text(heading), justify="right")
-    for heading in ("tier", "n", "rejected", "failed"):
+    counts = () if run.origin == "published" else ("tier", "n", "rejected", "failed")
+    for heading in counts:
         table.add_column(heading, justify="right")
     by_case = {(row["case"], row["metric"]): row for row in frame.to_dict("records")}
     above: list[Any] | None = None
@@ -141,10 +146,7 @@ def _table(run: Run, frame: pd.DataFrame, metrics: list[str]) -> Table:
                 Text(_figure(by_case.get((row["case"], key)), metric(key), with_range=key == metrics[0]))
                 for key in metrics
             ],
-            "–" if unknown(row["tier"]) else str(row["tier"]),
-            f"{row['n']}/{row['wanted']}",
-            str(row["rejected"] or ""),
-            str(row["failed"] or ""),
+            *_counts(row)[: len(counts)],
             style="red" if row["n"] == 0 else "dim" if row["role"] != "case" else "",
         )
     return table
@@ -163,16 +165,27 @@ def _list(run: Run, frame: pd.DataFrame, metrics: list[str]) -> list[Text]:
             if (figure := _figure(by_case.get((row["case"], key)), metric(key), with_range=key == metrics[0]))
             != "–"
         ]
-        counts = [
-            "no tier" if unknown(row["tier"]) else f"tier {row['tier']}",
-            f"{row['n']}/{row['wanted']} samples",
-            *[f"{row[name]} {name}" for name in ("rejected", "failed") if row[name]],
-        ]
+        counts = (
+            []
+            if run.origin == "published"
+            else [
+                "no tier" if unknown(row["tier"]) else f"tier {row['tier']}",
+                f"{row['n']}/{row['wanted']} samples",
+                *[f"{row[name]} {name}" for name in ("rejected", "failed") if row[name]],
+            ]
+        )
         lines += [
             Text(f"{_configuration(run, row)} ({place})", style="bold"),
             Text("  " + "; ".join(figures + counts), style="red" if row["n"] == 0 else ""),
         ]
     return lines
+
+
+def _counts(row: dict[Any, Any]) -> list[str]:
+    """Tier, samples, rejected and failed attempts of a row."""
+    tier = "–" if unknown(row["tier"]) else str(row["tier"])
+    out = [str(row[name] or "") for name in ("rejected", "failed")]
+    return [tier, f"{row['n']}/{row['wanted']}", *out]
 
 
 def _heads(frame: pd.DataFrame, key: str) -> list[dict[Any, Any]]:
@@ -214,11 +227,13 @@ def _figure(row: dict[Any, Any] | None, kind: Metric, *, with_range: bool) -> st
         return next((word for word in ("failed", "rejected") if row is not None and row[word]), "–")
     bound = ("≥ " if kind.better == "higher" else "≤ ") if row["floor"] else ""
     figure = f"{bound}{kind.show(row['median'])}"
-    return f"{figure} [{kind.show(row['low'])}–{kind.show(row['high'])}]" if with_range else figure
+    if row["untiered"] == PUBLISHED or not with_range:
+        return figure
+    return f"{figure} [{kind.show(row['low'])}–{kind.show(row['high'])}]"
 
 
 def _notes(stored: StoredRun, frame: pd.DataFrame, metrics: list[str]) -> list[str]:
-    if not metrics:
+    if not metrics or stored.run.origin == "published":
         return []
     heads = _heads(frame, metrics[0])
     floors = any(row["floor"] for row in heads)
