@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hooks.catalogue import Entry
 from hooks.cells import percent
 from hooks.charts import band_of, chart_title, lines_of, range_chart, samples_table
 from hooks.context import PageContext
+from hooks.curves import curve_figure, curve_table, plots
 from hooks.downloads import export_links
+from hooks.environment import limiters
 from hooks.grid import Grid
 from hooks.markup import details, escape
 from hooks.tables import caption, html_table, plotly_table
@@ -45,14 +48,35 @@ def chart_block(page: PageContext, entry: Entry, those: Sequence[Grid]) -> str:
     return "".join(parts)
 
 
+def curve_block(
+    page: PageContext,
+    entry: Entry,
+    x: str,
+    rows: Sequence[str],
+    columns: str | None,
+    metric: str,
+    where: Mapping[str, Any],
+) -> str:
+    """A chart of a metric against a number, for each value of ``columns``."""
+    parts = []
+    for plot in plots(entry.view, x, rows, columns, metric, where, page.catalogue.styles):
+        text = curve_table(plot) + export_links(page, entry)
+        figure = curve_figure(plot, f"{entry.view.id}-{metric}-against-{x}")
+        parts.append(
+            f'<div class="ls-block"><p class="ls-title">{escape(plot.title)}</p>{page.figure(figure)}'
+            f"{details('Every sample as a table', text)}</div>"
+        )
+    return "".join(parts)
+
+
 def _notes(grid: Grid) -> str:
     """What the table's signs mean, and the noise band of each of its columns."""
     words = [_band_words(grid)]
     rows = grid.all_rows()
     if any(row["floor"] and row["n"] for row in rows):
         words.append(
-            "≥ (for latencies ≤): the load generator was at its limit, so the server may be better than the "
-            "figure; such a row has no tier."
+            f"≥ (for latencies ≤): {limiters(grid.view)} was at its limit, so the server may be better than "
+            "the figure; such a row has no tier."
         )
     if any(row["rejected"] for row in rows):
         words.append("Rejected samples were disturbed from outside, and were repeated.")

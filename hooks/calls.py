@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hooks.blocks import chart_block, table_block
+from hooks.blocks import chart_block, curve_block, table_block
 from hooks.catalogue import Entry
 from hooks.claims import claim
 from hooks.context import PageContext
+from hooks.controls import headroom_block
 from hooks.downloads import downloads_block
 from hooks.environment import environment_block
 from hooks.findings import findings_block
 from hooks.grid import grids
+from hooks.ladders import ladder_block
 from hooks.listing import NO_RUN, newest_local, runs_block, summary_block
 from hooks.markup import escape
 from hooks.methodology import Section, sections
 from hooks.near import near
 from hooks.placeholders import Placeholders
+from hooks.ratios import compare_block, ratios_block
+from hooks.scale import scaling_block
 from hooks.values import param_text, ratio_text, value_text
 from runner.errors import AnalysisError
 
-CHARTS = ["range"]
+CHARTS = ["range", "against"]
 
 
 class Calls:
@@ -40,6 +44,11 @@ class Calls:
             "value": self._value,
             "ratio": self._ratio,
             "param": self._param,
+            "ratios": self._ratios,
+            "compare": self._compare,
+            "headroom": self._headroom,
+            "scaling": self._scaling,
+            "ladder": self._ladder,
             "claim": self._claim,
             "findings": self._findings,
             "methodology": self._methodology,
@@ -73,12 +82,17 @@ class Calls:
         metric: str = "rps",
         rows: str | Sequence[str] = "server",
         columns: str | None = "workload",
+        x: str = "connections",
         **where: Any,
     ) -> str:
-        """A chart for each value of ``columns``."""
+        """A chart for each value of ``columns``: ``range``, or ``against`` the number ``x``."""
         if kind not in CHARTS:
             raise AnalysisError(f"no kind of chart {kind!r}", near(kind, CHARTS))
         names = _names(rows)
+        if kind == "against":
+            return self._hold_block(
+                pin, lambda e: curve_block(self.page, e, x, names, columns, metric, where)
+            )
         return self._hold_block(
             pin, lambda e: chart_block(self.page, e, grids(e.view, names, columns, [metric], where))
         )
@@ -97,13 +111,50 @@ class Calls:
         """A parameter of the run, or a name of its software: ``generator``, ``python``, a distribution."""
         return self._hold_inline(pin, lambda e: escape(param_text(e.view, name)))
 
+    def _ratios(
+        self,
+        pin: str,
+        of: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        to: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        rows: str = "server",
+        metric: str = "rps",
+        **where: Any,
+    ) -> str:
+        """A table of ratios with their ranges, a column for each pair of ``of`` and ``to``."""
+        styles = self.page.catalogue.styles
+        return self._hold_block(pin, lambda e: ratios_block(e.view, of, to, rows, metric, where, styles))
+
+    def _compare(
+        self,
+        pin: str,
+        of: Mapping[str, Any],
+        to: Mapping[str, Any],
+        metric: str | Sequence[str] = "rps",
+        **where: Any,
+    ) -> str:
+        """What the data says of one side against the other, whichever way it falls."""
+        return self._hold_block(pin, lambda e: compare_block(e.view, of, to, _names(metric), where))
+
+    def _headroom(self, pin: str, **where: Any) -> str:
+        """The upstream's own capacity over each row, and the controls it comes from."""
+        return self._hold_block(pin, lambda e: headroom_block(e.view, where, self.page.catalogue.styles))
+
+    def _scaling(self, pin: str, metric: str = "rps", **where: Any) -> str:
+        """From one worker to several, with factors where the server's CPUs allow any."""
+        styles = self.page.catalogue.styles
+        return self._hold_block(pin, lambda e: scaling_block(e.view, metric, where, styles))
+
+    def _ladder(self, pin: str) -> str:
+        """Latency against load in an open loop, with its knee."""
+        return self._hold_block(pin, lambda e: ladder_block(self.page, e))
+
     def _claim(self, pin: str, kind: str, **arguments: Any) -> str:
         """A sentence that the data bears out; see `hooks.claims.claim`."""
         return self._hold_inline(pin, lambda e: claim(e.view, kind, arguments))
 
-    def _findings(self, pin: str) -> str:
-        """What the run shows, in sentences."""
-        return self._hold_block(pin, lambda e: findings_block(e.view))
+    def _findings(self, pin: str, metrics: str | Sequence[str] = ("rps", "p99"), **where: Any) -> str:
+        """What the run shows of these metrics, in sentences."""
+        return self._hold_block(pin, lambda e: findings_block(e.view, _names(metrics), where))
 
     def _environment(self, pin: str) -> str:
         """CPU layout, machine and software."""

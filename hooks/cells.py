@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hooks.view import Row
-from runner.metrics import METRICS
+from runner.metrics import METRICS, Metric
+
+_PROBE = "Probe: "
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,14 @@ EMPTY = Cell("–", "not in this run", "", [], "")
 def shown(metric: str, value: float) -> str:
     """The shown number of a value; a page shows each several times."""
     return METRICS[metric].show(value)
+
+
+def noun(metric: Metric) -> str:
+    """The metric inside a sentence: ``throughput``, ``p99 latency``, ``gap p50 (probe)``. Text."""
+    label = metric.label
+    if label.startswith(_PROBE):
+        return f"{label.removeprefix(_PROBE)} (probe)"
+    return label[:1].lower() + label[1:]
 
 
 def percent(share: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,13 +153,7 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
     body = []
     for line in lines:
         row = line.row
-        counted, rest = [], []
-        for point, text in zip(line.points, line.shown, strict=True):
-            if point.status == "accepted":
-                counted.append(text)
-            else:
-                why = f"{point.status}: {escape(point.reason)}"
-                rest.append(f"{text} ({why})" if text else why)
+        counted, rest = counted_and_not(line.points, line.shown)
         tier = str(row["tier"]) if row["tier"] is not None else f"none: {escape(row['untiered'])}"
         body.append(
             markup.row(
@@ -167,13 +161,25 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
                 figure(row),
                 spread(row) if row["n"] else "–",
                 tier,
-                " · ".join(counted) or "–",
-                "; ".join(rest) or "–",
+                counted,
+                rest,
             )
         )
     names = " and ".join(grid.row_dimensions).capitalize()
     heads = [names, "Median", "Range", "Tier", "Samples, by round", "Attempts that do not count"]
     return markup.table(f"{chart_title(grid, column)}: {metric.display_unit}", heads, body, "ls-samples")
+
+
+def counted_and_not(points: Sequence[Point], texts: Sequence[str]) -> tuple[str, str]:
+    """The accepted attempts' figures by round, and the others with what became of them, as HTML."""
+    counted, rest = [], []
+    for point, text in zip(points, texts, strict=True):
+        if point.status == "accepted":
+            counted.append(text)
+        else:
+            why = f"{point.status}: {escape(point.reason)}"
+            rest.append(f"{text} ({why})" if text else why)
+    return " · ".join(counted) or "–", "; ".join(rest) or "–"
 
 
 def _tick(line: Line) -> str:

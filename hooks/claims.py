@@ -243,7 +243,7 @@ def _place(view: View, rows: Sequence[Row], among: Sequence[Row] | None = None) 
     fixed = {
         name: value
         for name, value in dimensions.items()
-        if name not in ("server", "workload") and (name in differs or len(view.dimensions[name]) > 1)
+        if name not in ("server", "workload") and (name in differs or len(view.dimensions.get(name, [])) > 1)
     }
     if fixed:
         words.append(f"with {escape(describe_fixed(view, fixed))}")

@@ -23,6 +23,10 @@ def software_block(view: View) -> str:
     rows.append(("Load generator", escape(f"{run.generator.name} {run.generator.version}{threads}")))
     if run.generator.flags:
         rows.append(("Its flags", f"<code>{escape(' '.join(run.generator.flags))}</code>"))
+    if run.upstream is not None:
+        rows.append(("Upstream", escape(upstream_words(run))))
+    if run.probe is not None:
+        rows.append(("Probe", escape(probe_words(run))))
     rows.append(("Lock", _lock(run)))
     rows.append(("Source", _source(run)))
     packages = ""
@@ -37,7 +41,11 @@ def summary_line(view: View) -> str:
     run = view.run
     servers = len(view.dimensions.get("server", []))
     workloads = len(view.dimensions.get("workload", []))
-    what = [_count(servers, "server"), _count(workloads, "workload"), _count(len(run.cases), "case")]
+    controls = sum(case.role == "control" for case in run.cases)
+    what = [_count(servers, "server"), _count(workloads, "workload")]
+    what.append(_count(len(run.cases) - controls, "case"))
+    if controls:
+        what.append(_count(controls, "control"))
     cpu = next((run.machine[key] for key in ("cpu_model", "model", "cpu") if run.machine.get(key)), None)
     where = [str(cpu)] if isinstance(cpu, str) else []
     count = run.machine.get("cpus")
@@ -49,6 +57,26 @@ def summary_line(view: View) -> str:
     return f"{', '.join(what)}; {', '.join(where) or 'machine not recorded'}"
 
 
+def upstream_words(run: Run) -> str:
+    """The helper behind the server: what it is, and how many processes. Free text; empty without one."""
+    if run.upstream is None:
+        return ""
+    return f"{run.upstream.label or 'unnamed'}, {_count(run.upstream.processes, 'process', 'es')}"
+
+
+def probe_words(run: Run) -> str:
+    """What times single requests after a sample's load. Free text; empty without one."""
+    if run.probe is None:
+        return ""
+    by = f", by {run.probe.client}" if run.probe.client else ""
+    return f"{_count(run.probe.requests, 'request')} after each sample's load{by}"
+
+
+def limiters(view: View) -> str:
+    """What may have been at its limit where a figure is a bound, as words."""
+    return "the load generator or the upstream" if view.run.upstream is not None else "the load generator"
+
+
 def attempt_words(view: View) -> str:
     """How many attempts there were and what became of them, as one sentence."""
     counts = view.attempts.statuses
@@ -57,8 +85,8 @@ def attempt_words(view: View) -> str:
     return f"{words}, {counts['failed']:,} failed (the server's own doing)."
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def _lock(run: Run) -> str:

@@ -7,12 +7,15 @@ the data says, so it works on anybody's run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from hooks.cells import figure, percent, spread
+from hooks.cells import figure, noun, percent, spread
 from hooks.charts import band_of
 from hooks.claims import possible_rivals
-from hooks.environment import attempt_words
+from hooks.controls import headroom_words
+from hooks.environment import attempt_words, limiters
 from hooks.grid import describe_fixed, fixed_of, group_of
+from hooks.ladders import LADDER, ladder_words
 from hooks.markup import escape, join_names
 from hooks.view import Row, View
 from runner.metrics import METRICS
@@ -20,10 +23,31 @@ from runner.metrics import METRICS
 Group = tuple[str, tuple[tuple[str, str | int], ...]]
 
 
-def findings_block(view: View, metrics: Sequence[str] = ("rps", "p99")) -> str:
-    """One item for each group of cases that may be compared, then what all of them have to bear in mind."""
-    found = {metric: groups(view, metric) for metric in metrics if metric in view.metrics}
+METRICS_TOLD = ("rps", "p99")
+
+
+def findings_block(
+    view: View, metrics: Sequence[str] = METRICS_TOLD, where: Mapping[str, Any] | None = None
+) -> str:
+    """One item for each group of cases that may be compared, then what all of them have to bear in mind.
+
+    A ladder's loads are no groups: at a given rate every server that keeps up has the same throughput. What
+    the ladder shows is told instead. ``where`` chooses cases by their dimensions. Raises AnalysisError for
+    a metric, dimension or value that the run does not have, beside those told where nothing is asked for.
+    """
+    if tuple(metrics) == METRICS_TOLD:
+        metrics = [metric for metric in metrics if metric in view.metrics]
+    chosen = {metric: {row["case"] for row in view.select(metric, where or {})} for metric in metrics}
+    found = {
+        metric: [
+            (shared, rows)
+            for shared, rows in groups(view, metric)
+            if all(row["case"] in chosen[metric] for row in rows)
+        ]
+        for metric in metrics
+    }
     items = [_group(view, shared, rows) for those in found.values() for shared, rows in those]
+    items += ladder_words(view)
     items += _caveats(view, found)
     return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
 
@@ -32,7 +56,7 @@ def groups(view: View, metric: str) -> list[tuple[dict[str, str | int], list[Row
     """The rows of one metric by everything but the server, best median first, and what they share."""
     found: dict[Group, list[Row]] = {}
     for row in view.rows(metric):
-        if row["role"] != "case":
+        if row["role"] != "case" or row["series"] == LADDER:
             continue
         found.setdefault(group_of(view, row, ["server"]), []).append(row)
     sign = -1 if METRICS[metric].better == "higher" else 1
@@ -44,8 +68,7 @@ def groups(view: View, metric: str) -> list[tuple[dict[str, str | int], list[Row
 def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     metric = METRICS[rows[0]["metric"]]
     unit = escape(metric.display_unit)
-    noun = escape(metric.label[:1].lower() + metric.label[1:])
-    head = f"<strong>{_where(view, key)}</strong>, {noun}: "
+    head = f"<strong>{_where(view, key)}</strong>, {escape(noun(metric))}: "
     measured = [row for row in rows if row["n"]]
     if not measured:
         return f"{head}no accepted sample, so nothing can be said."
@@ -110,9 +133,8 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
         bands = [band for _, rows in those if (band := band_of(rows)) is not None]
         if bands:
             low, high = percent(min(bands)), percent(max(bands))
-            label = METRICS[metric].label
             span = low if low == high else f"{low} to {high}"
-            spans.append(f"{span} in {escape(label[:1].lower() + label[1:])}")
+            spans.append(f"{span} in {escape(noun(METRICS[metric]))}")
     if spans:
         items.append(
             "<strong>Noise</strong>: one configuration, run twice in each round, differed from itself by "
@@ -127,10 +149,13 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
     floors = {case for case, role, floor in told if floor and role == "case"}
     if floors:
         figures = "its figure is a bound" if len(floors) == 1 else "their figures are bounds"
+        cases = sum(case.role != "control" for case in view.run.cases)
         items.append(
-            f"In {len(floors)} of {len(view.run.cases)} cases the load generator was at its limit: "
+            f"In {len(floors)} of {cases} cases {limiters(view)} was at its limit: "
             f"{figures}, marked ≥ or ≤, and the server may be better."
         )
+    if any(case.role == "control" for case in view.run.cases):
+        items += [f"<strong>Head-room</strong>: {words}" for words in headroom_words(view)]
     items.append(f"<strong>Samples</strong>: {escape(attempt_words(view))}")
     return items
 

@@ -148,6 +148,8 @@ def describe_fixed(view: View, fixed: Mapping[str, str | int]) -> str:
     for name, value in fixed.items():
         if name in ("workers", "connections") and isinstance(value, int):
             words.append(f"{value:,} {name if value != 1 else name[:-1]}")
+        elif name == "load":
+            words.append(f"{value} % of capacity" if isinstance(value, int) else "closed loop at capacity")
         else:
             words.append(view.label(name, value))
     return ", ".join(words)

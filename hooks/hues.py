@@ -34,6 +34,11 @@ class Style:
 DEFAULT = Style(0, "circle")
 
 
+def symbol(number: int) -> str:
+    """A marker symbol by position, from 0; they repeat."""
+    return _SYMBOLS[number % len(_SYMBOLS)]
+
+
 def assign(views: Iterable[View]) -> dict[str, Style]:
     """Server → style. Earlier runs come first, so that a later one does not recolour them."""
     members: dict[str, list[str]] = {}
@@ -46,5 +51,5 @@ def assign(views: Iterable[View]) -> dict[str, Style]:
     for number, family in enumerate(members.values()):
         lap = number // HUES
         for position, server in enumerate(family):
-            styles[server] = Style(number % HUES, _SYMBOLS[(position + lap) % len(_SYMBOLS)])
+            styles[server] = Style(number % HUES, symbol(position + lap))
     return styles

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hooks.attempts import Outcast
 from hooks.cells import figure, percent
 from hooks.drawing import cpu_drawing
-from hooks.environment import attempt_words, software_block
+from hooks.environment import attempt_words, probe_words, software_block, upstream_words
 from hooks.facts import facts_table, rows_of, seconds
 from hooks.markup import details, escape, row, sentence, table
 from hooks.tables import heading
 from hooks.view import View
+from runner.model import Run
 
 _FEW = 12
+# What a probe written in Python can and cannot see.
+PROBE_LIMITS = [
+    "The probe is one Python process on one event loop. A time counts until its loop gets to run, so under "
+    "many connections its own queue is part of every figure; on a fast server it can be most of it.",
+    "The probe sees when its client library hands over parsed headers and the first part of the body, not "
+    "when bytes arrived: what lies in one read of the socket has no gap.",
+    "The probe sends fewer requests a second than the load generator, after the load and not during it. Its "
+    "figures compare servers with each other, and are never merged with the generator's.",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,9 @@ def sections(view: View) -> list[Section]:
 def _parameters(view: View) -> str:
     run, asked = view.run, view.run.parameters
     loop = "closed loop (each connection sends its next request when the last was answered)"
+    if asked.ladder:
+        shares = ", ".join(f"{100 * share:g}" for share in asked.ladder)
+        loop = f"{loop} for the capacity, then open loop at {shares} % of it"
     if asked.rate is not None:
         loop = f"open loop, {asked.rate:,g} requests/s"
     rows = [
@@ -66,9 +80,54 @@ def _parameters(view: View) -> str:
         ("Samples a case", str(asked.repeats)),
         ("Order", f"each round in a permutation of its own, from seed {asked.seed}"),
         ("A/A lane", "one configuration runs twice a round" if asked.twin else "none"),
+        *_helpers(view),
         *rows_of(run.facts),
     ]
     return facts_table("Parameters", rows)
+
+
+def _helpers(view: View) -> list[tuple[str, str]]:
+    """Upstream, controls, probe, bodies and the servers' own timeouts; of each only where the run has it."""
+    run, rows = view.run, []
+    if run.upstream is not None:
+        rows.append(("Upstream", f"{upstream_words(run)}; one for the whole run"))
+    controls = [case for case in run.cases if case.role == "control"]
+    if controls:
+        names = ", ".join(
+            view.label("workload", case.dimensions.get("workload", case.id)) for case in controls
+        )
+        rows.append(("Controls", f"{names}: straight to the upstream, before each round and after the last"))
+    if run.probe is not None:
+        rows.append(("Probe", probe_words(run)))
+    sizes = body_sizes(run)
+    if sizes:
+        told = ", ".join(f"{view.label('workload', name)}: {size:,} bytes" for name, size in sizes.items())
+        rows.append(("Request bodies", told))
+    fired = view.attempts.checks["timeouts", "failed"]
+    looked = fired + view.attempts.checks["timeouts", "ok"]
+    if looked:
+        told = f"fired in {fired:,}" if fired else "none fired in any"
+        rows.append(
+            ("The servers' own timeouts", f"counted before and after the load; {told} of {looked:,} samples")
+        )
+    return rows
+
+
+def body_sizes(run: Run) -> dict[str, int]:
+    """Workload or control → bytes of its generated body, as its suite file says; empty where none has one."""
+    try:
+        suite = tomllib.loads(run.suite_file.text)
+    except tomllib.TOMLDecodeError:
+        return {}
+    found: dict[str, int] = {}
+    for kind in ("workload", "control"):
+        tables = suite.get(kind)
+        for item in tables if isinstance(tables, list) else []:
+            payload = item.get("payload") if isinstance(item, dict) else None
+            if isinstance(payload, dict) and isinstance(payload.get("size"), int):
+                around = f"{payload.get('before', '')}{payload.get('after', '')}"
+                found[str(item.get("name", ""))] = payload["size"] + len(around.encode())
+    return found
 
 
 def _until(view: View) -> str:
@@ -151,7 +210,7 @@ def case_words(view: View, case_id: str) -> str:
     words = [
         view.label(name, value) if name not in ("workers", "connections") else f"{value} {name}"
         for name, value in case.dimensions.items()
-        if len(view.dimensions[name]) > 1 or name in ("server", "workload")
+        if len(view.dimensions.get(name, [])) > 1 or name in ("server", "workload")
     ]
     if case.role != "case":
         words.append(f"({case.role})")
@@ -161,7 +220,7 @@ def case_words(view: View, case_id: str) -> str:
 def _noise(view: View) -> str:
     """The A/A lane: the two medians of one configuration, and the band that follows from them."""
     pairs = []
-    for metric in ("rps", "p50", "p99"):
+    for metric in ("rps", "p50", "p99", "open_p50", "open_p99", "probe_headers_p50"):
         rows = {row["case"]: row for row in view.rows(metric)}
         pairs += [(twin, rows[twin["twin_of"]]) for twin in rows.values() if twin["role"] == "twin"]
     body = []
@@ -196,6 +255,18 @@ def _limits(view: View) -> str:
             "Closed loop: a slow server is asked less often, so a stall delays requests that are never sent "
             "and never timed (coordinated omission). Latencies are those at full load, not at a given rate."
         )
+    if run.parameters.ladder:
+        items.append(
+            "The loads of the ladder are shares of a capacity that was itself measured, with its own noise; "
+            "loads between them were not tried."
+        )
+    if run.upstream is not None:
+        items.append(
+            "The upstream answers at once and from memory. What it cannot deliver no server here can, so "
+            "head-room comes first; and a slow or distant upstream would show other differences."
+        )
+    if run.probe is not None:
+        items += PROBE_LIMITS
     items.append("Loopback: no network, no TLS, one machine for both ends.")
     return f"<ul>{''.join(f'<li>{escape(sentence(item))}</li>' for item in items)}</ul>"
 

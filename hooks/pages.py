@@ -12,17 +12,20 @@ from typing import Any
 from hooks.blocks import chart_block, table_block
 from hooks.catalogue import Catalogue, Entry
 from hooks.context import PageContext
+from hooks.controls import headroom_block
 from hooks.downloads import downloads_block
 from hooks.environment import summary_line
 from hooks.figures import script, source
 from hooks.findings import findings_block
 from hooks.grid import grids
+from hooks.ladders import is_ladder, ladder_block
 from hooks.listing import banner
 from hooks.markup import escape
 from hooks.methodology import sections
 
 SOURCE = "runs/{}/index.md"
 METRICS = ("rps", "p99")
+PROBE_METRICS = ("probe_headers_p50", "probe_headers_p99", "probe_gap_p50")
 # They would make the index that every page loads grow with every run.
 META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation"]}
 
@@ -66,11 +69,18 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
     add("Findings", findings_block(view))
     rows, columns = axes(entry)
     metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
-    if metrics and rows:
+    if is_ladder(view):
+        add("Results", ladder_block(page, entry))
+    elif metrics and rows:
         those = grids(view, rows, columns, metrics, {})
         add("Results", table_block(page, entry, those))
         charts = (chart_block(page, entry, [grid.only([key]) for grid in those]) for key in metrics)
         add("Charts", "".join(charts))
+        probed = [key for key in PROBE_METRICS if key in view.metrics]
+        if probed:
+            add("Headers and body", table_block(page, entry, grids(view, rows, columns, probed, {})))
+        if any(case.role == "control" for case in view.run.cases) and "rps" in view.metrics:
+            add("Head-room", headroom_block(view, {}, page.catalogue.styles))
     else:
         add("Results", "<p>No sample has been taken yet.</p>")
     add("Method", "")

@@ -58,9 +58,11 @@ class View:
 
     @cached_property
     def dimensions(self) -> dict[str, list[str | int]]:
-        """Dimension → its values, in the order of cases."""
+        """Dimension → its values, in the order of cases; a control's are its own affair."""
         found: dict[str, dict[str | int, None]] = {}
         for case in self.run.cases:
+            if case.role == "control":
+                continue
             for name, value in case.dimensions.items():
                 found.setdefault(name, {})[value] = None
         return {name: list(values) for name, values in found.items()}

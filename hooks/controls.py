@@ -1,0 +1,141 @@
+"""The upstream asked directly: head-room over the rows that forward to it, and how it drifted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hooks.cells import figure, spread
+from hooks.charts import counted_and_not
+from hooks.curves import stop
+from hooks.factors import empty_cell, factor_cell, times
+from hooks.grid import Grid, grids
+from hooks.hues import DEFAULT, Style
+from hooks.markup import escape, join_names, row, scroll, table
+from hooks.tables import caption, swatch
+from hooks.view import Row, View
+from runner.metrics import METRICS
+
+if TYPE_CHECKING:
+    from runner.headroom import Headroom
+
+METRIC = "rps"
+
+
+def controls_of(view: View, metric: str = METRIC) -> list[Row]:
+    """The rows of the run's controls, in case order."""
+    return [row for row in view.rows(metric) if row["role"] == "control"]
+
+
+def headroom_block(view: View, where: Mapping[str, Any], styles: Mapping[str, Style]) -> str:
+    """The head-room of each row as a table, the rows that lack it named, and the controls themselves."""
+    from runner.headroom import headroom
+
+    found = {item.case: item for item in headroom(view.rows(METRIC), view.cases)}
+    those = grids(view, ["server"], "workload", [METRIC], where)
+    tables = "".join(_table(grid, found, styles) for grid in those)
+    chosen = [found[row["case"]] for grid in those for row in grid.all_rows()]
+    items = "".join(f"<li>{item}</li>" for item in _words(view, chosen))
+    told = f'<ul class="ls-findings">{items}</ul>' if items else ""
+    return f'<div class="ls-block">{told}{tables}</div>{controls_block(view)}'
+
+
+def headroom_words(view: View) -> list[str]:
+    """How many rows of the run have enough head-room, and which has the least, as HTML sentences."""
+    from runner.headroom import headroom
+
+    return _words(view, headroom(view.rows(METRIC), view.cases))
+
+
+def _words(view: View, found: list[Headroom]) -> list[str]:
+    from runner.headroom import LITTLE
+
+    least = min((item for item in found if item.factor), key=lambda item: item.factor.value, default=None)  # type: ignore[union-attr]
+    items = []
+    if least is not None and least.factor is not None:
+        items.append(
+            f"The least head-room is {escape(least.factor.bound)} {times(least.factor.value)}, of "
+            f"{_case(view, least.case)}."
+        )
+    for mark, words in (
+        (
+            "little head-room",
+            f"a head-room below {LITTLE:g}×, so that the upstream may be part of its figure",
+        ),
+        ("no control", "no accepted sample of a control, so that nobody can say what the upstream could do"),
+    ):
+        count = sum(item.mark == mark for item in found)
+        if count:
+            items.append(f"{count} of {len(found)} rows have {words}: each is marked.")
+    if found and not any(item.mark for item in found):
+        items.append(f"All {len(found)} rows have a head-room of {LITTLE:g}× or more.")
+    return items
+
+
+def _case(view: View, case: str) -> str:
+    dimensions = view.cases[case].dimensions
+    return " on ".join(view.label_html(name, dimensions[name]) for name in ("server", "workload"))
+
+
+def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style]) -> str:
+    from runner.headroom import LITTLE
+
+    heads = "".join(
+        f'<th scope="col"><bdi>{escape(grid.column_label(column))}</bdi></th> ' for column in grid.columns
+    )
+    body = []
+    for key in grid.rows:
+        cells = []
+        for column in grid.columns:
+            those = grid.cells.get((key, column, METRIC))
+            cells.append(empty_cell("not in this run") if those is None else _cell(found[those["case"]]))
+        dot = swatch(styles.get(str(key[0]), DEFAULT))
+        head = f'<th scope="row">{dot}{grid.view.label_html("server", key[0])}</th>'
+        body.append(f"<tr>{head} {' '.join(cells)}</tr>\n")
+    text = caption(grid).replace(METRICS[METRIC].label, "Head-room", 1)
+    content = (
+        f"<table class=\"ls-table\"><caption>{escape(text)}. The control's median over the row's; below it "
+        f"the furthest that samples allow. Below {LITTLE:g}× a row is marked.</caption><thead><tr>"
+        f'<th scope="col">Server</th> {heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    )
+    return scroll(content, text)
+
+
+def _cell(item: Headroom) -> str:
+    if item.factor is None:
+        return empty_cell(item.mark)
+    if item.factor.bound == "?":
+        return empty_cell("both sides are bounds, so nothing bounds their ratio")
+    return factor_cell(item.factor, [item.mark] if item.mark else [])
+
+
+def controls_block(view: View) -> str:
+    """The controls: what each covers, its median, every sample, and the change from first to last."""
+    from runner.headroom import drift
+
+    rows = controls_of(view)
+    if not rows:
+        return "<p>This run has no control: nobody asked the upstream directly.</p>"
+    body = []
+    for one in rows:
+        case = view.cases[one["case"]]
+        place = stop(view, 0, one)
+        accepted = [p.value for p in place.points if p.status == "accepted" and p.value is not None]
+        moved = drift(accepted)
+        counted, rest = counted_and_not(place.points, place.shown)
+        body.append(
+            row(
+                view.label_html("workload", case.dimensions.get("workload", case.id)),
+                join_names(view.label_html("workload", name) for name in case.covers) or "–",
+                escape(case.dimensions.get("connections", "–")),
+                escape(case.dimensions.get("workers", "–")),
+                f"{figure(one)} ({spread(one)})" if one["n"] else "–",
+                counted,
+                f"{moved.change * 100:+.1f} %" if moved else "–",
+                rest,
+            )
+        )
+    heads = ["Control", "Covers", "Connections", "Processes", "Median and range, requests/s"]
+    heads += ["Samples, in the order taken", "First to last", "Attempts that do not count"]
+    text = "The controls: the upstream asked directly, before each round and after the last"
+    return table(text, heads, body, "ls-samples")

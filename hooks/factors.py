@@ -1,0 +1,59 @@
+"""Factors as words and cells, with their range, their bound and what is held against them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hooks.markup import escape
+from hooks.view import Row
+
+if TYPE_CHECKING:
+    from runner.verdicts import Ratio
+
+
+def digits(value: float) -> int:
+    """How many decimals a factor is shown with: about three significant digits."""
+    return 0 if value >= 100 else 1 if value >= 10 else 2
+
+
+def times(value: float) -> str:
+    """``3.52×``, ``12.4×``, ``1,234×``."""
+    return f"{value:,.{digits(value)}f}×"
+
+
+def factor(ratio: Ratio) -> str:
+    """``≥ 3.52×``; a ratio of two bounds is "?", for nothing bounds it."""
+    return f"{ratio.bound} {times(ratio.value)}".strip()
+
+
+def span(ratio: Ratio) -> str:
+    """``3.10–3.92×``, the furthest apart that samples allow."""
+    places = digits(ratio.high)
+    low, high = f"{ratio.low:,.{places}f}", f"{ratio.high:,.{places}f}"
+    return f"{low}–{high}×" if low != high else f"{high}×"
+
+
+def factor_cell(ratio: Ratio, remarks: Sequence[str] = ()) -> str:
+    """A table's cell; ``remarks`` are text."""
+    words = [
+        f'<span class="ls-value">{factor(ratio)}</span>',
+        f'<span class="ls-spread">{span(ratio)}</span>',
+    ]
+    return "<td>" + " ".join(words + [_remark(text) for text in remarks]) + "</td>"
+
+
+def empty_cell(*remarks: str) -> str:
+    """A cell with no figure, and why."""
+    return (
+        "<td>" + " ".join(['<span class="ls-value">–</span>', *[_remark(text) for text in remarks]]) + "</td>"
+    )
+
+
+def _remark(text: str) -> str:
+    return f'<span class="ls-remark">{escape(text)}</span>'
+
+
+def doubts(*rows: Row) -> list[str]:
+    """Why the rows of a ratio carry no claim, each reason once."""
+    return list(dict.fromkeys(str(row["untiered"]) for row in rows if row["untiered"]))

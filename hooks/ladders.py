@@ -1,0 +1,217 @@
+"""A load ladder: latency against load in an open loop, every sample drawn, the knee marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hooks.cells import figure, spread
+from hooks.context import PageContext
+from hooks.curves import Curve, Plot, curve_figure, curve_table, numbered, stop
+from hooks.downloads import export_links
+from hooks.factors import doubts
+from hooks.grid import describe_fixed
+from hooks.markup import details, escape, row, table
+from hooks.view import Row, View
+from runner.errors import AnalysisError
+from runner.metrics import METRICS
+
+if TYPE_CHECKING:
+    from hooks.catalogue import Entry
+    from runner.ladder import Knee, Rung
+
+LADDER, CAPACITY = "ladder", "capacity"
+PERCENTILES = ("open_p50", "open_p95", "open_p99")
+Key = tuple[tuple[str, str | int], ...]
+
+
+def is_ladder(view: View) -> bool:
+    """Whether the run climbed a load ladder."""
+    return any(case.series == LADDER for case in view.run.cases)
+
+
+def ladder_block(page: PageContext, entry: Entry) -> str:
+    """For each configuration: what it shows, the chart, and its figures as tables.
+
+    Raises AnalysisError if the run is no ladder.
+    """
+    view = entry.view
+    found = _ladders(view)
+    if not found:
+        raise AnalysisError(
+            f"run {view.id} has no load ladder", "Capture one with `lapsheet run … --ladder`."
+        )
+    return "".join(_one(page, entry, key, rungs) for key, rungs in found.items())
+
+
+def ladder_words(view: View) -> list[str]:
+    """What each ladder of the run shows, as HTML sentences; none for a run without one."""
+    return [item for key, rungs in _ladders(view).items() for item in _words(view, key, rungs)]
+
+
+def _ladders(view: View) -> dict[Key, dict[int, dict[str, Row]]]:
+    """Configuration → load in per cent → metric → row, loads in order."""
+    found: dict[Key, dict[int, dict[str, Row]]] = {}
+    for metric in [key for key in view.metrics if key == "rps" or key in PERCENTILES]:
+        for one in view.rows(metric):
+            dimensions = view.cases[one["case"]].dimensions
+            load = dimensions.get("load")
+            if one["series"] != LADDER or one["role"] != "case" or not isinstance(load, int):
+                continue
+            found.setdefault(_rest(dimensions), {}).setdefault(load, {})[metric] = one
+    return {key: dict(sorted(rungs.items())) for key, rungs in found.items()}
+
+
+def _rest(dimensions: Mapping[str, str | int]) -> Key:
+    return tuple((name, value) for name, value in dimensions.items() if name != "load")
+
+
+def _capacity(view: View, key: Key) -> Row | None:
+    """The closed-loop row whose shares the loads are."""
+    for one in view.rows("rps"):
+        dimensions = view.cases[one["case"]].dimensions
+        if one["series"] == CAPACITY and one["role"] == "case" and _rest(dimensions) == key:
+            return one
+    return None
+
+
+def _rungs(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list[Rung]:
+    """What the knee is found in; the offered rate is the load's share of the median capacity."""
+    from runner.ladder import Rung
+
+    capacity = _capacity(view, key)
+    found = []
+    for load, rows in rungs.items():
+        offered = capacity["median"] * load / 100 if capacity is not None and capacity["n"] else None
+        rps, p99 = rows.get("rps"), rows.get("open_p99")
+        if rps is None or p99 is None:
+            continue
+        found.append(Rung(load, offered, rps["median"], p99["low"], p99["high"], min(rps["n"], p99["n"])))
+    return found
+
+
+def _words(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list[str]:
+    from runner.ladder import knee
+
+    place = f"<strong>{escape(describe_fixed(view, dict(key)))}</strong>"
+    capacity, points = _capacity(view, key), _rungs(view, key, rungs)
+    items = []
+    if capacity is not None and capacity["n"]:
+        items.append(
+            f"{place}: {figure(capacity)} requests/s ({spread(capacity)}) in a closed loop, its capacity."
+        )
+    measured = [rung for rung in points if rung.n]
+    if not measured:
+        return [*items, f"{place}: no load has an accepted sample, so nothing can be said."]
+    low, high = rungs[measured[0].load]["open_p99"], rungs[measured[-1].load]["open_p99"]
+    items.append(
+        f"{place}: the open-loop p99 is {figure(low)} ms ({spread(low)}) at {measured[0].load} % of the "
+        f"capacity and {figure(high)} ms ({spread(high)}) at {measured[-1].load} %."
+    )
+    items.append(f"{place}: {_knee_words(knee(points), measured)}")
+    return items
+
+
+def _knee_words(found: Knee | None, measured: Sequence[Rung]) -> str:
+    if found is None:
+        return f"no knee up to {measured[-1].load} % of the capacity."
+    after = f", the next above {found.before} %" if found.before is not None else ", the lowest measured"
+    return f"the knee is at {found.load} % of the capacity{after}: {escape(found.reason)}."
+
+
+def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> str:
+    from runner.ladder import knee
+
+    view = entry.view
+    name = describe_fixed(view, dict(key))
+    curves = [
+        Curve(
+            METRICS[metric].label.removesuffix(" latency (open loop, corrected)"),
+            numbered(position),
+            [stop(view, load, rows[metric]) for load, rows in rungs.items() if metric in rows],
+        )
+        for position, metric in enumerate(PERCENTILES)
+    ]
+    plot = Plot(
+        f"Open-loop latency against load ({name})",
+        "Offered load, % of the capacity",
+        "open_p99",
+        curves,
+        "Open-loop latency, ms",
+    )
+    found = knee(_rungs(view, key, rungs))
+    chart = curve_figure(plot, f"{view.id}-ladder", _mark(found) if found else ())
+    items = "".join(f"<li>{item}</li>" for item in _words(view, key, rungs))
+    text = curve_table(plot) + export_links(page, entry)
+    return (
+        f'<div class="ls-block"><p class="ls-title">{escape(plot.title)}</p>'
+        f'<ul class="ls-findings">{items}</ul>{page.figure(chart)}{_table(view, key, rungs, found)}'
+        f"{details('Every sample as a table', text)}{_rule()}</div>"
+    )
+
+
+def _rule() -> str:
+    from runner.ladder import CLIMB, REACHED
+
+    return (
+        '<p class="ls-note">The knee is the first load whose open-loop p99, at the lowest of its samples, '
+        f"exceeds {CLIMB:g} times the highest sample of the lowest load, or at which less than "
+        f"{REACHED * 100:g} % of the offered rate was achieved. Loads between those measured were not "
+        "tried.</p>"
+    )
+
+
+def _mark(found: Knee) -> list[dict[str, Any]]:
+    """A line at the knee."""
+    return [
+        {
+            "type": "line",
+            "xref": "x",
+            "yref": "paper",
+            "x0": found.load,
+            "x1": found.load,
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": "var(--ls-bad)", "width": 2, "dash": "dash"},
+            "name": "knee",
+            "showlegend": True,
+        }
+    ]
+
+
+def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: Knee | None) -> str:
+    """One row a load: what was offered and achieved, and the percentiles."""
+    by_load = {rung.load: rung for rung in _rungs(view, key, rungs)}
+    body = []
+    for load, rows in rungs.items():
+        rung = by_load.get(load)
+        offered = rung.offered if rung is not None else None
+        reached = rung.reached if rung is not None else None
+        remarks = doubts(*rows.values()) + (["the knee"] if found and found.load == load else [])
+        body.append(
+            row(
+                f"{load} %",
+                METRICS["rps"].show(offered) if offered is not None else "–",
+                _cell(rows.get("rps")),
+                {True: "yes", False: "no", None: "–"}[reached],
+                *(_cell(rows.get(metric)) for metric in PERCENTILES),
+                escape("; ".join(remarks)) or "–",
+            )
+        )
+    heads = ["Load", "Offered, requests/s", "Achieved, requests/s", "Rate reached"]
+    heads += [f"{METRICS[metric].label.split(' ')[0]} (open loop), ms" for metric in PERCENTILES]
+    return table(
+        f"Load ladder ({describe_fixed(view, dict(key))}): medians with range and number of samples",
+        [*heads, "Remarks"],
+        body,
+        "ls-samples",
+    )
+
+
+def _cell(one: Row | None) -> str:
+    if one is None or not one["n"]:
+        return "–"
+    return (
+        f'<span class="ls-value">{figure(one)}</span> '
+        f'<span class="ls-spread">{spread(one)} · n = {one["n"]}</span>'
+    )
