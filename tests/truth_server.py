@@ -10,9 +10,16 @@ what happens to it depends on that number alone, so a test can say beforehand wh
     abort       every ``--every``th request gets no reply: its connection is closed
     stall       the whole process sleeps ``--stall`` seconds once, on request ``--after`` + 1
     wrong-body  replies ``{"ok": false}``
+    altered     every ``--every``th reply's body has another last byte
+    created     every ``--every``th reply is a 201
+    cut         every ``--every``th reply ends after half of its body, and so does the connection
+    reset       every ``--every``th request gets no reply: its connection is reset
+    garbage     every ``--every``th reply is not HTTP
+    leave       after every ``--every``th reply, whole, the connection is closed without a word before
     hang        no reply ever again, connections stay open (``--hang-identity``: the identity too)
     die         the process exits with status 3 without replying
 
+A right body is ``{"ok": true}``, or ``--size`` bytes; ``--gap`` seconds lie between headers and body.
 The fault of a mode begins after ``--after`` requests. ``GET /_identity`` answers the worker's identity
 and, under ``truth``, the counters: ``arrived`` = ``ok`` + ``errors`` + ``aborted`` + ``hung`` +
 ``unfinished`` (in delay at this moment, or the client left before the reply was written).
@@ -26,6 +33,8 @@ import contextlib
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -34,7 +43,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 IDENTITY = b"/_identity"
-MODES = ("ok", "two-mode", "errors", "abort", "stall", "wrong-body", "hang", "die")
+PERIODIC = ("two-mode", "errors", "abort", "altered", "created", "cut", "reset", "garbage", "leave")
+MODES = ("ok", *PERIODIC, "stall", "wrong-body", "hang", "die")
 RIGHT = b'{"ok": true}'
 WRONG = b'{"ok": false}'
 DIED = 3
@@ -53,6 +63,7 @@ class Truth:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.right = RIGHT if options.size is None else b"x" * options.size
         self.connections = 0
         self.arrived = 0
         self.ok = 0
@@ -77,7 +88,7 @@ class Truth:
         every: int = self.options.every
         if past <= 0 or mode == "ok":
             return False
-        if mode in ("two-mode", "errors", "abort"):
+        if mode in PERIODIC:
             return past % every == 0
         return past == 1 or mode != "stall"
 
@@ -182,7 +193,8 @@ class Connection(asyncio.Protocol):
         number = truth.arrive()
         truth.last_request = (head, body)
         faulty = truth.faulty(number)
-        status, answer, delay = "200 OK", RIGHT, options.delay
+        status, answer, delay = "200 OK", truth.right, options.delay
+        leave = close
         if faulty and options.mode == "die":
             os._exit(DIED)
         if faulty and options.mode == "hang":
@@ -192,6 +204,10 @@ class Connection(asyncio.Protocol):
             truth.aborted += 1
             self.transport.close()
             return
+        if faulty and options.mode == "reset":
+            truth.aborted += 1
+            self._reset()
+            return
         if faulty and options.mode == "stall":
             time.sleep(options.stall)
         elif faulty and options.mode == "two-mode":
@@ -200,14 +216,42 @@ class Connection(asyncio.Protocol):
             status, answer = "500 Internal Server Error", WRONG
         elif faulty and options.mode == "wrong-body":
             answer = WRONG
+        elif faulty and options.mode == "altered":
+            answer = answer[:-1] + bytes([answer[-1] ^ 1])
+        elif faulty and options.mode == "created":
+            status = "201 Created"
+        elif faulty and options.mode == "leave":
+            leave = True
         data = reply(status, answer, head=is_head, close=close)
+        # These two are counted among the errors, whatever status they tell.
+        if faulty and options.mode == "cut":
+            status, data, leave = "", data[: len(data) - len(answer) // 2], True
+        elif faulty and options.mode == "garbage":
+            status, data, leave = "", b"nothing of HTTP\r\n\r\n", True
         if delay > 0:
-            asyncio.get_running_loop().call_later(delay, self._finish, status, data, close)
+            asyncio.get_running_loop().call_later(delay, self._answer, status, data, leave)
         else:
+            self._answer(status, data, leave)
+
+    def _answer(self, status: str, data: bytes, close: bool) -> None:
+        """Write a counted reply, its body ``--gap`` seconds after its headers."""
+        if not self.truth.options.gap:
             self._finish(status, data, close)
+        elif not self.closed and not self.transport.is_closing():
+            end = data.find(b"\r\n\r\n") + 4
+            self.transport.write(data[:end])
+            asyncio.get_running_loop().call_later(
+                self.truth.options.gap, self._finish, status, data[end:], close
+            )
+
+    def _reset(self) -> None:
+        """Close the connection by a reset: what is left to linger for no time is thrown away."""
+        raw = self.transport.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _finish(self, status: str, data: bytes, close: bool) -> None:
-        """Write a counted reply, unless the client has left."""
+        """Write the last of a counted reply, unless the client has left."""
         if self.closed or self.transport.is_closing():
             return
         if status.startswith("2"):
@@ -260,8 +304,10 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--mode", choices=MODES, default="ok")
     parser.add_argument("--delay", type=float, default=0.0, help="before every reply")
+    parser.add_argument("--gap", type=float, default=0.0, help="between headers and body")
+    parser.add_argument("--size", type=int, default=None, help="of a right body, in bytes")
     parser.add_argument("--slow", type=float, default=0.2, help="of two-mode")
-    parser.add_argument("--every", type=int, default=None, help="two-mode 50, errors and abort 10")
+    parser.add_argument("--every", type=int, default=None, help="two-mode 50, others 10")
     parser.add_argument("--stall", type=float, default=1.0)
     parser.add_argument("--after", type=int, default=0, help="requests before the fault begins")
     parser.add_argument("--ignore-sigterm", action="store_true", help="and SIGINT")
