@@ -357,14 +357,15 @@ def test_every_worker_has_clients_of_its_own(tmp_path: Path, stub: Stub) -> None
 
 
 def test_clients_are_closed_with_the_server(tmp_path: Path, stub: Stub) -> None:
+    # uvloop warns of every connection that is open when the loop closes, and Hypercorn closes its loop.
     strict = {"LAPSHEET_UPSTREAM": stub.url, "PYTHONWARNINGS": "always::ResourceWarning"}
-    with serving(PROXY, "uvicorn-h11", 1, tmp_path, **strict) as proxy:
+    with serving(PROXY, "hypercorn-uvloop", 1, tmp_path, **strict) as proxy:
         wait_until(lambda: identity(proxy.port)["requests"] == 0)
         for client in CLIENTS:
             assert ask(proxy.port, "POST", f"/proxy/{client}", b"x").status == 200
         proxy.process.terminate()
-        proxy.process.wait(10)
-        assert proxy.log.read_text() == ""
+        assert proxy.process.wait(10) == 0
+        assert "unclosed" not in proxy.log.read_text().lower()
 
 
 def test_a_timeout_is_answered_and_counted_over_all_workers(tmp_path: Path, stub: Stub) -> None:
