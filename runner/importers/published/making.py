@@ -16,7 +16,6 @@ from runner.model import (
     FileEntry,
     Generator,
     Layout,
-    Note,
     Parameters,
     Run,
     Sample,
@@ -190,10 +189,4 @@ def _run(
             **mapping.facts,
             "unknown": mapping.unknown,
         },
-        warnings=[
-            Note(
-                code="published",
-                message="not measured here: these figures were published by others, without raw data",
-            )
-        ],
     )

@@ -1,0 +1,168 @@
+"""Figures that others published: single ones in a sentence, and the page of the run that holds them.
+
+Nothing here was measured by this site's runs, and nothing may look as if it was: no range, no tier, no
+number of samples, and always the word "published".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hooks.context import PageContext
+from hooks.facts import facts_table, rows_of, seconds
+from hooks.grid import describe_fixed
+from hooks.hues import Style
+from hooks.markup import details, escape, row, table
+from hooks.methodology import Section
+from hooks.statements import statements_block
+from hooks.tables import heading, swatch
+from hooks.view import Row, View
+from runner.errors import AnalysisError
+from runner.importers.published.mapping import File, parse
+from runner.importers.published.mapping import Mapping as SourceMapping
+from runner.metrics import METRICS
+from runner.model import PUBLISHED
+
+NOT_HERE = PUBLISHED
+
+
+def figure_text(metric: str, value: float) -> str:
+    """A published figure with the digits it was published with, without unit: ``15.841``, ``18,925``."""
+    return f"{value * METRICS[metric].scale:,.10g}"
+
+
+def must_be_published(view: View) -> None:
+    """Raise AnalysisError for a run of our own."""
+    if view.run.origin != "published":
+        raise AnalysisError(
+            f"run {view.id} was {view.run.origin}, not published by others",
+            "Use value() and table() for it.",
+        )
+
+
+def published_text(view: View, metric: str, where: Mapping[str, Any]) -> str:
+    """One published figure with its unit, marked as such; HTML. Raises AnalysisError without one."""
+    must_be_published(view)
+    found = view.one(metric, where)
+    if not found["n"]:
+        raise AnalysisError(f"{found['case']} has no {metric} in {view.id}")
+    unit = escape(METRICS[metric].display_unit)
+    text = f"{figure_text(metric, found['median'])} {unit}".strip()
+    return f'<span class="ls-elsewhere" title="{NOT_HERE}">{text} <small>(published)</small></span>'
+
+
+def mapping_of(view: View) -> SourceMapping:
+    """The mapping that travels in the run. Raises ArtifactError if it is damaged."""
+    file = view.run.suite_file
+    return parse(file.text, f"{view.id}: {file.name}", file.name).mapping
+
+
+def published_sections(page: PageContext, view: View, exports: str) -> list[Section]:
+    """The run's page: tables as published, statements, source, mapping."""
+    must_be_published(view)
+    mapping = mapping_of(view)
+    styles = page.catalogue.styles
+    tables = "".join(_table(view, file, styles) for file in mapping.file)
+    stated = statements_block(view, None, None) if mapping.statement else ""
+    found = [
+        Section("Figures", f"<p>As published, each a figure by itself: {NOT_HERE}.</p>{tables}{exports}"),
+        Section("Statements", stated),
+        Section("Source", _source(view, mapping)),
+        Section(
+            "Mapping",
+            "<p>What each column of the transcribed files means. <code>lapsheet verify</code> reads them by "
+            "it again, and compares every figure.</p>"
+            + details(
+                f"{view.run.suite_file.name}, verbatim",
+                f"<pre><code>{escape(view.run.suite_file.text)}</code></pre>",
+            ),
+        ),
+    ]
+    return [section for section in found if section.html]
+
+
+def _source(view: View, mapping: SourceMapping) -> str:
+    """What the source says of how it measured, and what it does not say."""
+    run, asked = view.run, mapping.parameters
+    rows = [
+        ("Source", mapping.source.title),
+        ("Measured with", mapping.source.measured_with),
+        ("Transcription", mapping.source.transcription),
+        ("Imported", f"{run.created:%Y-%m-%d}"),
+        ("Load generator", f"{run.generator.name} {run.generator.version}"),
+        ("Connections", f"{asked.connections:,}"),
+        ("Workers", ", ".join(map(str, view.dimensions.get("workers", run.parameters.workers)))),
+        ("A sample", seconds(asked.duration)),
+        ("Samples a case", f"{asked.samples}, of which the median was published"),
+        *(
+            (_words(name), f"{count:,}" if isinstance(count, int) else count)
+            for name, count in mapping.facts.items()
+        ),
+        *((f"CPUs: {role}", ", ".join(map(str, cpus))) for role, cpus in run.layout.roles.items()),
+        ("CPU layout", run.layout.note),
+        *rows_of(run.machine),
+        *rows_of({"Python": run.python}),
+        *run.packages.items(),
+        ("Not published", ", ".join(mapping.unknown)),
+    ]
+    return facts_table("What is known of these figures", [(name, text) for name, text in rows if text])
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _table(view: View, file: File, styles: Mapping[str, Style]) -> str:
+    """One of the source's tables: its rows, and a column for each metric and place."""
+    values: dict[tuple[str, tuple[tuple[str, str | int], ...]], dict[str, Row]] = {}
+    heads: dict[str, None] = {}
+    for value in file.value:
+        across = {**{k: v for k, v in file.dimensions.items() if "{" not in str(v)}, **value.dimensions}
+        for found in view.rows(value.metric):
+            case = view.cases[found["case"]]
+            inside = all(case.dimensions.get(name) == v for name, v in across.items())
+            if found["n"] and inside and (case.series == file.series or value.again):
+                _place(view, file, value.metric, value.dimensions, found, values, heads)
+    body = [
+        row(_head(view, dict(key[1]), styles), *(_cell(cells.get(head)) for head in heads))
+        for key, cells in values.items()
+        if any(cells.values())
+    ]
+    fixed = {k: v for k, v in file.dimensions.items() if isinstance(v, int)}
+    words = describe_fixed(view, fixed)
+    caption = f"{file.title}{f' ({words})' if words else ''}, from {file.name}. Published, not measured here."
+    return table(caption, ["Case", *heads], body, "ls-published")
+
+
+def _place(
+    view: View,
+    file: File,
+    metric: str,
+    own: Mapping[str, str | int],
+    found: Row,
+    values: dict[tuple[str, tuple[tuple[str, str | int], ...]], dict[str, Row]],
+    heads: dict[str, None],
+) -> None:
+    dimensions = view.cases[found["case"]].dimensions
+    key = tuple((name, v) for name, v in dimensions.items() if "{" in str(file.dimensions.get(name, "")))
+    label = ", ".join(
+        [view.label(name, v) if isinstance(v, str) else f"{v} {name}" for name, v in own.items()]
+    )
+    head = f"{heading(metric)}{f', {label}' if label else ''}"
+    heads[head] = None
+    values.setdefault((file.series, key), {})[head] = found
+
+
+def _head(view: View, key: Mapping[str, str | int], styles: Mapping[str, Style]) -> str:
+    words = []
+    for name, value in key.items():
+        dot = swatch(styles[str(value)]) if name == "server" and str(value) in styles else ""
+        words.append(f"{dot}{view.label_html(name, value)}")
+    return " · ".join(words)
+
+
+def _cell(found: Row | None) -> str:
+    if found is None:
+        return "–"
+    return f'<span class="ls-elsewhere">{figure_text(found["metric"], found["median"])}</span>'
