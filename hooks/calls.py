@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hooks.beside import beside_block
 from hooks.blocks import chart_block, curve_block, table_block
 from hooks.catalogue import Entry
 from hooks.claims import claim
 from hooks.context import PageContext
 from hooks.controls import headroom_block
+from hooks.differences import differences_block
 from hooks.downloads import downloads_block
 from hooks.environment import environment_block
 from hooks.findings import findings_block
@@ -20,9 +22,12 @@ from hooks.markup import escape
 from hooks.methodology import Section, sections
 from hooks.near import near
 from hooks.placeholders import Placeholders
+from hooks.published import published_text
 from hooks.ratios import compare_block, ratios_block
 from hooks.scale import scaling_block
+from hooks.statements import statements_block
 from hooks.values import param_text, ratio_text, value_text
+from hooks.view import View
 from runner.errors import AnalysisError
 
 CHARTS = ["range", "against"]
@@ -56,6 +61,10 @@ class Calls:
             "summary": self._summary,
             "downloads": self._downloads,
             "published": self._published,
+            "beside": self._beside,
+            "differences": self._differences,
+            "statements": self._statements,
+            "publications": self._publications,
             "runs": self._runs,
             "newest_local": self._newest_local,
             "pinned": self._pinned,
@@ -175,7 +184,57 @@ class Calls:
             return self._no_run()
         return self.sections(sections(entry.view), level)
 
-    def _published(self, level: int = 2) -> str:
+    def _published(self, pin: str, metric: str = "rps", **where: Any) -> str:
+        """One figure that others published, marked as such."""
+        return self._hold_inline(pin, lambda e: published_text(e.view, metric, where))
+
+    def _beside(
+        self,
+        pin: str,
+        published: str,
+        baseline: Mapping[str, Any],
+        metric: str = "rps",
+        rows: str | Sequence[str] = "server",
+        columns: str | None = "workload",
+        here: Mapping[str, Any] | None = None,
+        there: Mapping[str, Any] | None = None,
+        **where: Any,
+    ) -> str:
+        """Our figures beside published ones: each ratio within its own side, then one over the other.
+
+        ``where`` holds on both sides, ``here`` and ``there`` on one.
+        """
+        styles, given = self.page.catalogue.styles, (where, here or {}, there or {})
+        return self._hold_both(
+            pin,
+            published,
+            lambda ours, theirs: beside_block(
+                ours, theirs, metric, baseline, _names(rows), columns, *given, styles
+            ),
+        )
+
+    def _differences(self, pin: str, published: str) -> str:
+        """How two runs differ in everything but their figures."""
+        return self._hold_both(pin, published, differences_block)
+
+    def _statements(
+        self,
+        published: str,
+        topic: str | None = None,
+        run: str | None = None,
+        here: Mapping[str, Any] | None = None,
+    ) -> str:
+        """What was stated with published figures, computed on them and on a run of ours.
+
+        ``here`` replaces conditions of the statements on our side.
+        """
+        if run is None:
+            return self._hold_block(published, lambda e: statements_block(e.view, topic, None))
+        return self._hold_both(
+            run, published, lambda ours, theirs: statements_block(theirs, topic, ours, here)
+        )
+
+    def _publications(self, level: int = 2) -> str:
         """Every published run with its files, each under a heading."""
         if self.page.catalogue.empty:
             return self._no_run()
@@ -210,6 +269,12 @@ class Calls:
     def _hold_block(self, pin: str, render: Callable[[Entry], str]) -> str:
         entry = self._entry(pin)
         return self._no_run() if entry is None else self.places.block(render(entry))
+
+    def _hold_both(self, pin: str, other: str, render: Callable[[View, View], str]) -> str:
+        first, second = self._entry(pin), self._entry(other)
+        if first is None or second is None:
+            return self._no_run()
+        return self.places.block(render(first.view, second.view))
 
     def _hold_inline(self, pin: str, render: Callable[[Entry], str]) -> str:
         entry = self._entry(pin)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from hooks.view import Row
 from runner.metrics import METRICS, Metric
+from runner.model import PUBLISHED
 
 _PROBE = "Probe: "
 
@@ -72,6 +73,8 @@ def cell(row: Row | None) -> Cell:
     """The parts of a summary's row; `EMPTY` where the run has no such case."""
     if row is None:
         return EMPTY
+    if row["untiered"] == PUBLISHED:
+        return Cell(figure(row), PUBLISHED, "", [], "")
     outs = [f"{row[status]} {status}" for status in ("failed", "rejected") if row[status]]
     remarks = [row["untiered"]] if row["untiered"] else []
     told = [text for text in outs if not ("failed" in text and "failed" in row["untiered"])]

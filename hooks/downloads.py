@@ -47,7 +47,8 @@ def downloads_block(page: PageContext, entry: Entry) -> str:
     if not files:
         return f"{exports}<p>The run is {view.run.state}: its files are listed when it is complete.</p>"
     total = sum(entry.size for entry in files)
-    summary = f"{len(files):,} files, {size(total)}, as captured"
+    made = "transcribed" if view.run.origin == "published" else "captured"
+    summary = f"{len(files):,} files, {size(total)}, as {made}"
     return exports + details(summary, _table(page, view, files))
 
 

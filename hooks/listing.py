@@ -69,7 +69,7 @@ def banner(entry: Entry) -> str:
     if run.origin == "imported":
         words.append("Imported from another tool's output.")
     elif run.origin == "published":
-        words.append("Figures published by others; there is no raw data behind them.")
+        words.append("Published by others, not measured here; there is no raw data behind the figures.")
     words += [note.message for note in run.warnings]
     if not words:
         return ""
@@ -83,9 +83,17 @@ def summary_block(page: PageContext, entry: Entry) -> str:
     return (
         '<div class="ls-summary"><p class="ls-summary-title">'
         f"{page.link(entry.url, f'<bdi>{escape(view.run.title)}</bdi>')}</p>"
-        f"<p>{escape(summary_line(view))}. Captured {view.run.created:%Y-%m-%d %H:%M} UTC"
+        f"<p>{escape(summary_line(view))}. {dated(view.run)}"
         f"{f' · {escape(entry.note)}' if entry.note else ''}</p>{banner(entry)}</div>"
     )
+
+
+def dated(run: Run) -> str:
+    """When a run was made; when others measured what they published is theirs to say."""
+    if run.origin == "published":
+        return f"Published by others; imported {run.created:%Y-%m-%d}"
+    verb = "Imported" if run.origin == "imported" else "Captured"
+    return f"{verb} {run.created:%Y-%m-%d %H:%M} UTC"
 
 
 def state_words(run: Run) -> str:
@@ -100,9 +108,9 @@ def _row(page: PageContext, entry: Entry, second: str) -> str:
     return row(
         f'{name}{badge}<br><code class="ls-id">{escape(view.id)}</code>',
         escape(second),
-        f"{view.run.created:%Y-%m-%d %H:%M} UTC",
+        dated(view.run).removeprefix("Captured "),
         escape(summary_line(view)),
-        f"{len(view.attempts):,}",
+        "–" if view.run.origin == "published" else f"{len(view.attempts):,}",
     )
 
 

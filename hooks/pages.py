@@ -13,15 +13,16 @@ from hooks.blocks import chart_block, table_block
 from hooks.catalogue import Catalogue, Entry
 from hooks.context import PageContext
 from hooks.controls import headroom_block
-from hooks.downloads import downloads_block
+from hooks.downloads import downloads_block, export_links
 from hooks.environment import summary_line
 from hooks.figures import script, source
 from hooks.findings import findings_block
 from hooks.grid import grids
 from hooks.ladders import is_ladder, ladder_block
-from hooks.listing import banner
+from hooks.listing import banner, dated
 from hooks.markup import escape
 from hooks.methodology import sections
+from hooks.published import published_sections
 
 SOURCE = "runs/{}/index.md"
 METRICS = ("rps", "p99")
@@ -66,6 +67,11 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
         link = f'<a class="headerlink" href="#{anchor}" title="Permanent link">&para;</a>'
         parts.append(f'<h{level} id="{anchor}">{title}{link}</h{level}>{html}')
 
+    if view.run.origin == "published":
+        for section in published_sections(page, view, export_links(page, entry)):
+            add(section.title, section.html)
+        add("Files", downloads_block(page, entry))
+        return RunPage("".join(parts), headings, None)
     add("Findings", findings_block(view))
     rows, columns = axes(entry)
     metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
@@ -109,6 +115,6 @@ def _head(entry: Entry) -> str:
     return (
         f'<h1 id="run"><bdi>{escape(view.run.title)}</bdi></h1>'
         f'<p class="ls-lead"><code class="ls-id">{escape(view.id)}</code>{pins}<br>'
-        f"{escape(summary_line(view))}. Captured {view.run.created:%Y-%m-%d %H:%M} UTC.</p>"
+        f"{escape(summary_line(view))}. {dated(view.run)}.</p>"
         f"{note}{banner(entry)}"
     )

@@ -19,12 +19,12 @@ import pandas as pd
 
 from runner.frames import CASE_COLUMNS, SUMMARY_COLUMNS, Frames, attempts, frames, long
 from runner.metrics import METRICS
+from runner.model import PUBLISHED
 from runner.store import StoredRun
 from runner.tiers import assign_tiers, bands, distinct, relative_difference
 from runner.verdicts import Ratio, Verdict, comparable, ratio, verdict
 
 __all__ = [
-    "PUBLISHED",
     "Ratio",
     "Verdict",
     "attempts",
@@ -36,9 +36,6 @@ __all__ = [
     "summary",
     "verdict",
 ]
-
-PUBLISHED = "published by others, not measured here"
-"""Why no row of a published run has a tier, and no claim uses one."""
 
 
 def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:

@@ -27,6 +27,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _GUARDED = ("'", *_FORMULA)
 
 Columns = dict[str, list[Any]]
+_OURS = ("n", "wanted", "low", "high", "rejected", "failed", "missing")
 
 
 def as_csv(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
@@ -51,6 +52,9 @@ def as_json(stored: StoredRun, frame: pd.DataFrame | None = None) -> str:
 def described(run: Run, columns: Columns) -> Columns:
     """A summary's columns with unit and labels beside them; None is what is unknown, in and out."""
     result: Columns = {}
+    if run.origin == "published":  # of what was published there is one figure, and no range or count of ours
+        size = len(columns.get("metric", []))
+        columns = columns | {name: [None] * size for name in _OURS if name in columns}
     for name, values in columns.items():
         result[name] = values
         if name == "metric":

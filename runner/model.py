@@ -22,6 +22,8 @@ ID_RULE = "lower-case letters, digits, '.', '_' and '-', first a letter or digit
 SATURATED = 0.95
 # The role of a suite's helper process, and the server of the controls that measure it directly.
 UPSTREAM = "upstream"
+# Why no row of a run of origin "published" has a tier, and no claim uses one.
+PUBLISHED = "published by others, not measured here"
 # A sample that the surroundings spoilt is tried again, twice at most.
 MAX_ATTEMPTS = 3
 

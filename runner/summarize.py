@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from runner.analysis import PUBLISHED, summary
+from runner.analysis import summary
 from runner.export import MEDIAN_NOTE, as_csv, as_json, label, unknown
 from runner.metrics import Metric, metric
-from runner.model import Run, Sample
+from runner.model import PUBLISHED, Run, Sample
 from runner.store import StoredRun
 
 __all__ = ["as_csv", "as_json", "printable", "render"]
