@@ -156,8 +156,8 @@ class Answers:
 
         Called after the request's last time was taken, but on the loop that serves the other connections,
         so it must be quick: a hash only until the first right body is known, from then on a comparison
-        with that, which takes 2 µs for 64 KiB, and joining the pieces before it as much again. Hashing
-        each would take 50 to 200 µs and show up in the others' times.
+        with that. Measured on 64 KiB, the comparison takes 1 µs, joining the pieces before it 1 µs, and
+        hashing each would take 40 µs and show in the others' times.
         """
         if not 200 <= status < 300:
             return False
