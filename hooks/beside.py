@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 Where = Mapping[str, Any]
 Place = tuple[Key, str | int | None]
-# More columns than these do not fit beside each other, so each gets a table of its own.
-_ABREAST = 2
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,14 @@ def beside_block(
     here: Where,
     there: Where,
     styles: Mapping[str, Style],
+    common: bool = False,
 ) -> str:
     """The tables, as HTML.
 
-    ``where`` holds on both sides, ``here`` and ``there`` on one. Raises AnalysisError for an unknown name
-    or value, a condition left open, or a second run that was not published by others.
+    ``where`` holds on both sides, ``here`` and ``there`` on one. A column that ours has not is there if our
+    suite knows it, for another suite's say nothing here; with ``common``, only the rows that ours has are.
+    Raises AnalysisError for an unknown name or value, a condition left open, or a second run that was not
+    published by others.
     """
     must_be_published(theirs)
     if ours.run.origin == "published":
@@ -63,10 +64,10 @@ def beside_block(
     names = [rows] if isinstance(rows, str) else list(rows)
     left = _side(ours, metric, baseline, names, columns, {**where, **here})
     right = _side(theirs, metric, baseline, names, columns, {**where, **there})
-    keys, across = _axes(left, right)
-    shown = [[column] for column in across] if len(across) > _ABREAST else [across]
+    keys, across = _axes(left, right, columns, common)
+    # Two of them do not fit beside each other, so each column is a table of its own.
     tables = "".join(
-        _table(left, right, metric, baseline, names, columns, keys, part, styles) for part in shown
+        _table(left, right, metric, baseline, names, columns, keys, column, styles) for column in across
     )
     return f'<div class="ls-block">{tables}{_note(left, right, baseline)}</div>'
 
@@ -112,24 +113,27 @@ def _side(
     return _Side(view, cells, fixed)
 
 
-def _axes(left: _Side, right: _Side) -> tuple[list[Key], list[str | int | None]]:
-    """Rows, ours first and the best of the first column on top; columns in our order, then theirs."""
-    across = list(dict.fromkeys(column for side in (left, right) for _, column in side.cells))
-    keys: dict[Key, None] = {}
-    for side in (left, right):
-        mine = list(dict.fromkeys(key for key, _ in side.cells))
-        mine.sort(key=lambda key, side=side: _rank(side, key, across))  # type: ignore[misc]
-        keys.update(dict.fromkeys(mine))
+def _axes(
+    left: _Side, right: _Side, columns: str | None, common: bool
+) -> tuple[list[Key], list[str | int | None]]:
+    """Rows and columns, in our order, then theirs."""
+    known = {column for _, column in left.cells} | left.view.run.labels.get(columns or "", {}).keys()
+    across = list(
+        dict.fromkeys(column for side in (left, right) for _, column in side.cells if column in known)
+    )
+    sides = (left,) if common else (left, right)
+    keys = dict.fromkeys(key for side in sides for key, column in side.cells if column in known)
     return list(keys), across
 
 
-def _rank(side: _Side, key: Key, across: Iterable[str | int | None]) -> tuple[int, float]:
-    for position, column in enumerate(across):
-        row = side.cells.get((key, column), (None,))[0]
+def _rank(left: _Side, right: _Side, place: Place) -> tuple[int, float]:
+    """Our best first; then those that only they have, their best first."""
+    for position, side in enumerate((left, right)):
+        row = side.cells.get(place, (None,))[0]
         if row is not None and row["n"]:
             higher = METRICS[row["metric"]].better == "higher"
             return position, -row["median"] if higher else row["median"]
-    return len(side.cells) + 1, 0.0
+    return 2, 0.0
 
 
 def _table(
@@ -140,9 +144,10 @@ def _table(
     rows: Sequence[str],
     columns: str | None,
     keys: Sequence[Key],
-    across: Sequence[str | int | None],
+    column: str | int | None,
     styles: Mapping[str, Style],
 ) -> str:
+    """One table: the rows that either side has in that column."""
     unit = heading(metric).partition(", ")[2]
     subs = [
         (f"Here{f', {unit}' if unit else ''}", ""),
@@ -152,26 +157,15 @@ def _table(
         ("Here ÷ published, of the ratios", ""),
     ]
     heads = [f'<th scope="col"{_css(css)}>{escape(text)}</th>' for text, css in subs]
-    depth = 2 if columns else 1
-    corner = [f'<th scope="col" rowspan="{depth}">{escape(name.capitalize())}</th>' for name in rows]
-    if columns:
-        span = f'scope="colgroup" colspan="{len(subs)}"'
-        labels = [escape(_label(left, right, columns, value)) for value in across]
-        groups = [f"<th {span}><bdi>{label}</bdi></th>" for label in labels]
-        head = [[*corner, *groups], heads * len(across)]
-    else:
-        head = [[*corner, *heads]]
+    corner = [f'<th scope="col">{escape(name.capitalize())}</th>' for name in rows]
     body = []
-    for key in keys:
-        if not any((key, column) in side.cells for side in (left, right) for column in across):
-            continue
-        line = _heads(left, right, rows, key, styles)
-        for column in across:
-            line += _cells(left.cells.get((key, column)), right.cells.get((key, column)))
-        body.append(line)
-    title = f"{METRICS[metric].label} by {' and '.join([*rows, *([columns] if columns else [])])}"
-    if columns and len(across) == 1:
-        title = f"{METRICS[metric].label} by {' and '.join(rows)}, {_label(left, right, columns, across[0])}"
+    for key in sorted(keys, key=lambda key: _rank(left, right, (key, column))):
+        here, there = left.cells.get((key, column)), right.cells.get((key, column))
+        if here is not None or there is not None:
+            body.append([*_heads(left, right, rows, key, styles), *_cells(here, there)])
+    title = f"{METRICS[metric].label} by {' and '.join(rows)}"
+    if columns:
+        title += f", {_label(left, right, columns, column)}"
     conditions = "; ".join(
         f"{name}: {words}"
         for name, side in (("here", left), ("published", right))
@@ -182,7 +176,7 @@ def _table(
     table = (
         f'<table class="ls-table ls-beside"><caption>{escape(text)}. Here: the median; below it the range '
         f"and number of samples. Published: not measured here, no range.</caption>"
-        f"<thead>{_lines(head)}</thead><tbody>{_lines(body)}</tbody></table>"
+        f"<thead>{_lines([[*corner, *heads]])}</thead><tbody>{_lines(body)}</tbody></table>"
     )
     return scroll(table, text)
 

@@ -115,43 +115,30 @@ def _words(name: str) -> str:
 
 def _table(view: View, file: File, styles: Mapping[str, Style]) -> str:
     """One of the source's tables: its rows, and a column for each metric and place."""
-    values: dict[tuple[str, tuple[tuple[str, str | int], ...]], dict[str, Row]] = {}
+    values: dict[tuple[tuple[str, str | int], ...], dict[str, Row]] = {}
     heads: dict[str, None] = {}
-    for value in file.value:
+    # Figures that stand in another table too come last: they make no rows of their own.
+    for value in sorted(file.value, key=lambda value: value.again):
         across = {**{k: v for k, v in file.dimensions.items() if "{" not in str(v)}, **value.dimensions}
+        own = describe_fixed(view, value.dimensions)
+        head = f"{heading(value.metric)}{f', {own}' if own else ''}"
         for found in view.rows(value.metric):
             case = view.cases[found["case"]]
             inside = all(case.dimensions.get(name) == v for name, v in across.items())
-            if found["n"] and inside and (case.series == file.series or value.again):
-                _place(view, file, value.metric, value.dimensions, found, values, heads)
+            key = tuple(
+                (name, v) for name, v in case.dimensions.items() if "{" in str(file.dimensions.get(name, ""))
+            )
+            if found["n"] and inside and (key in values if value.again else case.series == file.series):
+                heads[head] = None
+                values.setdefault(key, {})[head] = found
     body = [
-        row(_head(view, dict(key[1]), styles), *(_cell(cells.get(head)) for head in heads))
+        row(_head(view, dict(key), styles), *(_cell(cells.get(head)) for head in heads))
         for key, cells in values.items()
-        if any(cells.values())
     ]
     fixed = {k: v for k, v in file.dimensions.items() if isinstance(v, int)}
     words = describe_fixed(view, fixed)
     caption = f"{file.title}{f' ({words})' if words else ''}, from {file.name}. Published, not measured here."
     return table(caption, ["Case", *heads], body, "ls-published")
-
-
-def _place(
-    view: View,
-    file: File,
-    metric: str,
-    own: Mapping[str, str | int],
-    found: Row,
-    values: dict[tuple[str, tuple[tuple[str, str | int], ...]], dict[str, Row]],
-    heads: dict[str, None],
-) -> None:
-    dimensions = view.cases[found["case"]].dimensions
-    key = tuple((name, v) for name, v in dimensions.items() if "{" in str(file.dimensions.get(name, "")))
-    label = ", ".join(
-        [view.label(name, v) if isinstance(v, str) else f"{v} {name}" for name, v in own.items()]
-    )
-    head = f"{heading(metric)}{f', {label}' if label else ''}"
-    heads[head] = None
-    values.setdefault((file.series, key), {})[head] = found
 
 
 def _head(view: View, key: Mapping[str, str | int], styles: Mapping[str, Style]) -> str:

@@ -120,7 +120,7 @@ def _swapped(statement: Statement, ours: View, instead: Mapping[str, str | int])
     kept = set(statement.unlike) if isinstance(statement, Order) else set()
     kept |= {name for pair in _pairs(statement) for name in pair.of}
     told = [
-        f"{place_words(ours, name, value)} for {place_words(ours, name, statement.where[name])}"
+        f"{place_words(ours, name, value)} instead of {place_words(ours, name, statement.where[name])}"
         for name, value in instead.items()
         if name not in kept and statement.where.get(name, value) != value
     ]
