@@ -76,13 +76,16 @@ class Calls:
         rows: str | Sequence[str] = "server",
         columns: str | None = "workload",
         metrics: Sequence[str] = ("rps", "p99"),
+        tiers: bool = True,
         **where: Any,
     ) -> str:
-        """A table of medians, with ranges, tiers and remarks."""
+        """A table of medians, with ranges, tiers and remarks; without ``tiers`` of several series at once."""
         names, keys = _names(rows), _names(metrics)
-        return self._hold_block(
-            pin, lambda e: table_block(self.page, e, grids(e.view, names, columns, keys, where))
-        )
+
+        def render(entry: Entry) -> str:
+            return table_block(self.page, entry, grids(entry.view, names, columns, keys, where, tiers=tiers))
+
+        return self._hold_block(pin, render)
 
     def _chart(
         self,
@@ -144,9 +147,10 @@ class Calls:
         """What the data says of one side against the other, whichever way it falls."""
         return self._hold_block(pin, lambda e: compare_block(e.view, of, to, _names(metric), where))
 
-    def _headroom(self, pin: str, **where: Any) -> str:
+    def _headroom(self, pin: str, rows: str = "server", **where: Any) -> str:
         """The upstream's own capacity over each row, and the controls it comes from."""
-        return self._hold_block(pin, lambda e: headroom_block(e.view, where, self.page.catalogue.styles))
+        styles = self.page.catalogue.styles
+        return self._hold_block(pin, lambda e: headroom_block(e.view, rows, where, styles))
 
     def _scaling(self, pin: str, metric: str = "rps", **where: Any) -> str:
         """From one worker to several, with factors where the server's CPUs allow any."""
@@ -198,18 +202,19 @@ class Calls:
         columns: str | None = "workload",
         here: Mapping[str, Any] | None = None,
         there: Mapping[str, Any] | None = None,
+        common: bool = False,
         **where: Any,
     ) -> str:
         """Our figures beside published ones: each ratio within its own side, then one over the other.
 
-        ``where`` holds on both sides, ``here`` and ``there`` on one.
+        ``where`` holds on both sides, ``here`` and ``there`` on one; ``common`` leaves out rows of theirs.
         """
         styles, given = self.page.catalogue.styles, (where, here or {}, there or {})
         return self._hold_both(
             pin,
             published,
             lambda ours, theirs: beside_block(
-                ours, theirs, metric, baseline, _names(rows), columns, *given, styles
+                ours, theirs, metric, baseline, _names(rows), columns, *given, styles, common
             ),
         )
 

@@ -10,6 +10,8 @@ from runner.metrics import METRICS, Metric
 from runner.model import PUBLISHED
 
 _PROBE = "Probe: "
+# From this factor between smallest and largest sample on, a cell lists them all: it may be bistable.
+SCATTERED = 3.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ def spread(row: Row) -> str:
     """``36,900–39,100``; one number where all samples show alike."""
     low, high = shown(row["metric"], row["low"]), shown(row["metric"], row["high"])
     return low if low == high else f"{low}–{high}"
+
+
+def scattered(row: Row) -> bool:
+    """Whether its accepted samples lie so far apart that a median alone would mislead."""
+    return bool(row["n"] > 1 and row["low"] > 0 and row["high"] / row["low"] >= SCATTERED)
 
 
 def cell(row: Row | None) -> Cell:

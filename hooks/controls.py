@@ -9,7 +9,7 @@ from hooks.cells import figure, spread
 from hooks.charts import counted_and_not
 from hooks.curves import stop
 from hooks.factors import empty_cell, factor_cell, times
-from hooks.grid import Grid, grids
+from hooks.grid import Grid, describe_fixed, grids
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, join_names, row, scroll, table
 from hooks.tables import caption, swatch
@@ -27,27 +27,25 @@ def controls_of(view: View, metric: str = METRIC) -> list[Row]:
     return [row for row in view.rows(metric) if row["role"] == "control"]
 
 
-def headroom_block(view: View, where: Mapping[str, Any], styles: Mapping[str, Style]) -> str:
+def headroom_block(view: View, rows: str, where: Mapping[str, Any], styles: Mapping[str, Style]) -> str:
     """The head-room of each row as a table, the rows that lack it named, and the controls themselves."""
     from runner.headroom import headroom
 
     found = {item.case: item for item in headroom(view.rows(METRIC), view.cases)}
-    those = grids(view, ["server"], "workload", [METRIC], where)
+    those = grids(view, [rows], "workload", [METRIC], where, tiers=rows == "server")
     tables = "".join(_table(grid, found, styles) for grid in those)
     chosen = [found[row["case"]] for grid in those for row in grid.all_rows()]
-    items = "".join(f"<li>{item}</li>" for item in _words(view, chosen))
-    told = f'<ul class="ls-findings">{items}</ul>' if items else ""
-    return f'<div class="ls-block">{told}{tables}</div>{controls_block(view)}'
+    return f'<div class="ls-block"><p>{_words(view, chosen)}</p>{tables}</div>{controls_block(view)}'
 
 
-def headroom_words(view: View) -> list[str]:
+def headroom_words(view: View) -> str:
     """How many rows of the run have enough head-room, and which has the least, as HTML sentences."""
     from runner.headroom import headroom
 
     return _words(view, headroom(view.rows(METRIC), view.cases))
 
 
-def _words(view: View, found: list[Headroom]) -> list[str]:
+def _words(view: View, found: list[Headroom]) -> str:
     from runner.headroom import LITTLE
 
     least = min((item for item in found if item.factor), key=lambda item: item.factor.value, default=None)  # type: ignore[union-attr]
@@ -66,21 +64,25 @@ def _words(view: View, found: list[Headroom]) -> list[str]:
     ):
         count = sum(item.mark == mark for item in found)
         if count:
-            items.append(f"{count} of {len(found)} rows have {words}: each is marked.")
+            have = "rows has" if count == 1 else "rows have"
+            items.append(f"{count} of {len(found)} {have} {words}; it is marked.")
     if found and not any(item.mark for item in found):
         items.append(f"All {len(found)} rows have a head-room of {LITTLE:g}× or more.")
-    return items
+    return " ".join(items)
 
 
 def _case(view: View, case: str) -> str:
+    """The case by whatever tells it from the run's others."""
     dimensions = view.cases[case].dimensions
-    return " on ".join(view.label_html(name, dimensions[name]) for name in ("server", "workload"))
+    apart = {name: value for name, value in dimensions.items() if len(view.dimensions.get(name, [])) > 1}
+    return f'<bdi class="ls-name">{escape(describe_fixed(view, apart or dimensions))}</bdi>'
 
 
 def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style]) -> str:
     from runner.headroom import LITTLE
 
-    heads = "".join(
+    name = grid.row_dimensions[0]
+    heads = f'<th scope="col">{escape(name.capitalize())}</th> ' + "".join(
         f'<th scope="col"><bdi>{escape(grid.column_label(column))}</bdi></th> ' for column in grid.columns
     )
     body = []
@@ -89,14 +91,14 @@ def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style
         for column in grid.columns:
             those = grid.cells.get((key, column, METRIC))
             cells.append(empty_cell("not in this run") if those is None else _cell(found[those["case"]]))
-        dot = swatch(styles.get(str(key[0]), DEFAULT))
-        head = f'<th scope="row">{dot}{grid.view.label_html("server", key[0])}</th>'
+        dot = swatch(styles.get(str(key[0]), DEFAULT)) if name == "server" else ""
+        head = f'<th scope="row">{dot}{grid.view.label_html(name, key[0])}</th>'
         body.append(f"<tr>{head} {' '.join(cells)}</tr>\n")
     text = caption(grid).replace(METRICS[METRIC].label, "Head-room", 1)
     content = (
         f"<table class=\"ls-table\"><caption>{escape(text)}. The control's median over the row's; below it "
         f"the furthest that samples allow. Below {LITTLE:g}× a row is marked.</caption><thead><tr>"
-        f'<th scope="col">Server</th> {heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+        f"{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
     return scroll(content, text)
 

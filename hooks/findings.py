@@ -155,7 +155,7 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
             f"{figures}, marked ≥ or ≤, and the server may be better."
         )
     if any(case.role == "control" for case in view.run.cases):
-        items += [f"<strong>Head-room</strong>: {words}" for words in headroom_words(view)]
+        items.append(f"<strong>Head-room</strong>: {headroom_words(view)}")
     items.append(f"<strong>Samples</strong>: {escape(attempt_words(view))}")
     return items
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from hooks.cells import Cell, cell
+from hooks.cells import Cell, cell, scattered, shown
 from hooks.near import near
 from hooks.view import Row, View
 from runner.errors import AnalysisError
@@ -23,6 +24,7 @@ class Grid:
     ``column_dimension`` (one None without one); ``fixed`` what all cells share and a caption must say.
     ``cells`` maps (row, column, metric) to the summary's row, where there is such a case; it and ``words``
     (the same cells as words, made when they are asked for) may hold more metrics than the grid shows.
+    Without ``tiers`` its rows are of several groups, and no cell has a tier.
     """
 
     view: View
@@ -33,6 +35,7 @@ class Grid:
     metrics: list[str]
     fixed: dict[str, str | int]
     cells: dict[tuple[Key, str | int | None, str], Row]
+    tiers: bool = True
 
     words: dict[tuple[Key, str | int | None, str], Cell] = field(default_factory=dict)
 
@@ -40,12 +43,29 @@ class Grid:
         """The words of a cell; `EMPTY` where the run has no such case."""
         place = (key, column, metric)
         if place not in self.words:
-            self.words[place] = cell(self.cells.get(place))
+            self.words[place] = self._part(self.cells.get(place))
         return self.words[place]
+
+    def _part(self, row: Row | None) -> Cell:
+        parts = cell(row)
+        if not self.tiers:
+            parts = replace(parts, tier="")
+        if row is None or not scattered(row):
+            return parts
+        points = self.view.points(row["case"], row["metric"])
+        each = [
+            shown(row["metric"], p.value) for p in points if p.status == "accepted" and p.value is not None
+        ]
+        apart = f"samples {row['high'] / row['low']:,.0f}-fold apart"
+        return replace(
+            parts,
+            remarks=[*parts.remarks, f"{apart}: {' · '.join(each)}"],
+            short=" · ".join(text for text in (parts.short, apart) if text),
+        )
 
     def only(self, metrics: Sequence[str]) -> Grid:
         """The same cells with some of their metrics, ordered by the first of these."""
-        rows = sorted(self.rows, key=_order(self.cells, self.columns, metrics))
+        rows = sorted(self.rows, key=_order(self.cells, self.columns, metrics)) if self.tiers else self.rows
         return replace(self, rows=rows, metrics=list(metrics))
 
     def column_label(self, value: str | int | None) -> str:
@@ -64,11 +84,18 @@ class Grid:
 
 
 def grids(
-    view: View, rows: Sequence[str], columns: str | None, metrics: Sequence[str], where: Mapping[str, Any]
+    view: View,
+    rows: Sequence[str],
+    columns: str | None,
+    metrics: Sequence[str],
+    where: Mapping[str, Any],
+    *,
+    tiers: bool = True,
 ) -> list[Grid]:
     """The tables of these cases: one for each combination of the dimensions that are in neither axis.
 
-    Raises AnalysisError with the near matches for an unknown dimension, value or metric.
+    With ``tiers`` a table holds one series, the best rows first; without, all series in the order of cases,
+    numbers by size. Raises AnalysisError with the near matches for an unknown dimension, value or metric.
     """
     axes = [*rows, *([columns] if columns else [])]
     for name in axes:
@@ -79,9 +106,10 @@ def grids(
     split: dict[tuple[str, tuple[tuple[str, str | int], ...]], list[Row]] = {}
     for metric in metrics:
         for row in view.select(metric, where):
-            split.setdefault(group_of(view, row, axes), []).append(row)
+            series, rest = group_of(view, row, axes)
+            split.setdefault((series if tiers else "", rest), []).append(row)
     return [
-        _grid(view, list(rows), columns, list(metrics), fixed_of(key, split), part)
+        _grid(view, list(rows), columns, list(metrics), fixed_of(key, split), part, tiers)
         for key, part in split.items()
     ]
 
@@ -111,6 +139,7 @@ def _grid(
     metrics: list[str],
     fixed: dict[str, str | int],
     part: list[Row],
+    tiers: bool,
 ) -> Grid:
     cells: dict[tuple[Key, str | int | None, str], Row] = {}
     for row in part:
@@ -119,8 +148,16 @@ def _grid(
         cells[key, dimensions.get(columns) if columns else None, row["metric"]] = row
     across = list(dict.fromkeys(column for _, column, _ in cells))
     keys = list(dict.fromkeys(key for key, _, _ in cells))
-    keys.sort(key=_order(cells, across, metrics))
-    return Grid(view, rows, columns, keys, across, metrics, fixed, cells)
+    keys.sort(key=_order(cells, across, metrics) if tiers else partial(_natural, keys[:]))
+    return Grid(view, rows, columns, keys, across, metrics, fixed, cells, tiers)
+
+
+def _natural(keys: Sequence[Key], key: Key) -> tuple[int, ...]:
+    """Numbers by size, names by first appearance."""
+    return tuple(
+        value if isinstance(value, int) else [other[place] for other in keys].index(value)
+        for place, value in enumerate(key)
+    )
 
 
 def _order(

@@ -86,7 +86,7 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
         if probed:
             add("Headers and body", table_block(page, entry, grids(view, rows, columns, probed, {})))
         if any(case.role == "control" for case in view.run.cases) and "rps" in view.metrics:
-            add("Head-room", headroom_block(view, {}, page.catalogue.styles))
+            add("Head-room", headroom_block(view, "server", {}, page.catalogue.styles))
     else:
         add("Results", "<p>No sample has been taken yet.</p>")
     add("Method", "")

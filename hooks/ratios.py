@@ -45,7 +45,10 @@ def ratios_block(
         for a, b in zip(ofs, tos, strict=True)
     ]
     values = [value for value in view.dimensions[rows] if any(value in cells for _, cells in columns)]
-    values.sort(key=lambda value: _rank(columns[0][1].get(value)))
+    if all(isinstance(value, int) for value in values):
+        values.sort()
+    else:
+        values.sort(key=lambda value: _rank(columns[0][1].get(value)))
     heads = "".join(f'<th scope="col"><bdi>{escape(title)}</bdi></th> ' for title, _ in columns)
     body = []
     for value in values:
@@ -123,12 +126,17 @@ def _span_words(view: View, rows: str, title: str, cells: Mapping[str | int, Pai
     if not firm:
         return f"{head}nothing can be said of any row as a whole; the table gives each row's reason."
     low, high = (pick(firm, key=lambda value: firm[value].value) for pick in (min, max))
+    least, most = (f"{factor(firm[value])} ({_row_name(view, rows, value)})" for value in (low, high))
     if len(firm) == 1:
-        return f"{head}{times(firm[low].value)} ({view.label_html(rows, low)}).{out}"
-    ends = " to ".join(
-        f"{times(firm[value].value)} ({view.label_html(rows, value)})" for value in (low, high)
-    )
-    return f"{head}from {ends}, over {len(firm)} {escape(rows)}s.{out}"
+        return f"{head}{least}.{out}"
+    of_all = f"over {len(firm)} numbers of {rows}" if rows.endswith("s") else f"over {len(firm)} {rows}s"
+    if times(firm[low].value) == times(firm[high].value):
+        return f"{head}{times(firm[low].value)} throughout, {escape(of_all)}.{out}"
+    return f"{head}from {least} to {most}, {escape(of_all)}.{out}"
+
+
+def _row_name(view: View, rows: str, value: str | int) -> str:
+    return f'<bdi class="ls-name">{escape(describe_fixed(view, {rows: value}))}</bdi>'
 
 
 def _fixed(view: View, columns: Sequence[tuple[str, Mapping[str | int, Pair]]]) -> str:

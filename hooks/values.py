@@ -7,8 +7,10 @@ from typing import Any
 
 from hooks.cells import figure
 from hooks.claims import pairs
+from hooks.environment import probe_words, upstream_words
 from hooks.facts import seconds
-from hooks.markup import escape
+from hooks.markup import escape, join_names
+from hooks.methodology import body_sizes
 from hooks.near import near
 from hooks.view import View
 from runner.errors import AnalysisError
@@ -62,6 +64,11 @@ def param_text(view: View, name: str) -> str:
         "cases": len(run.cases),
         "samples": run.samples,
     }
+    sizes = body_sizes(run)
+    if sizes:
+        told = [f"{size:,} bytes ({view.label('workload', key)})" for key, size in sizes.items()]
+        known["bodies"] = join_names(told)
+    known |= {"upstream": upstream_words(run) or None, "probe": probe_words(run) or None}
     value = known[name] if name in known else run.packages.get(name)
     if value is None:
         raise AnalysisError(f"run {view.id} has no parameter {name!r}", near(name, [*known, *run.packages]))

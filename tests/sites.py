@@ -6,6 +6,7 @@ import functools
 import hashlib
 import http.server
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
@@ -54,7 +56,8 @@ class Builder:
     def build(self, *, local: bool | None = None, pages: dict[str, str] | None = None) -> Path:
         """Build with ``--strict`` and return the site's folder. Raises BuildFailed with all errors.
 
-        ``pages`` are Markdown files to build instead of the project's own.
+        ``pages`` are Markdown files to build instead of the project's own, of which those that ask for
+        another run than are pinned are left out.
         """
         self._patch.setenv("LAPSHEET_ARTIFACTS", str(self.artifacts))
         if local is None:
@@ -62,8 +65,7 @@ class Builder:
         else:
             self._patch.setenv("LAPSHEET_LOCAL", str(int(local)))
         options: dict[str, Any] = {"site_dir": str(self.site), "strict": True}
-        if pages is not None:
-            options |= self._other(pages)
+        options |= self._own() if pages is None else self._other(pages)
         told = _Told()
         logger = logging.getLogger("mkdocs")
         logger.addHandler(told)
@@ -80,6 +82,13 @@ class Builder:
     def text(self, page: str) -> str:
         return (self.site / page).read_text("utf-8")
 
+    def _own(self) -> dict[str, Any]:
+        """The project's pages whose pins are there; all of them where nothing is pinned."""
+        pinned = store.read_pins(self.artifacts) if (self.artifacts / store.PINS).is_file() else {}
+        wanting = [name for name, pins in _asked().items() if pinned and pins - pinned.keys()]
+        nav = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)["nav"]
+        return {"exclude_docs": "\n".join(f"/{name}" for name in wanting), "nav": _without(nav, wanting)}
+
     def _other(self, pages: dict[str, str]) -> dict[str, Any]:
         docs = self.folder / "docs"
         (docs / "assets").mkdir(parents=True, exist_ok=True)
@@ -88,6 +97,38 @@ class Builder:
         for name, text in pages.items():
             (docs / name).write_text(text, "utf-8")
         return {"docs_dir": str(docs), "nav": [{"Page": name} for name in pages]}
+
+
+_PIN = re.compile(r"\{\{ *\w+\(\"([a-z0-9.-]+)\"(?:, \"(published)\")?")
+
+
+@functools.cache
+def _asked() -> dict[str, set[str]]:
+    """Page of the project → the pins that its calls name, those of the first page's run apart."""
+    source = ROOT / "site_src"
+    return {
+        str(path.relative_to(source)): {
+            pin for pins in _PIN.findall(path.read_text("utf-8")) for pin in pins if pin not in ("", "rest")
+        }
+        for path in sorted(source.rglob("*.md"))
+    }
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads mkdocs.yml without its ``!ENV`` values."""
+
+
+_Loader.add_constructor("!ENV", lambda loader, node: None)
+
+
+def _without(nav: list[dict[str, Any]], pages: list[str]) -> list[dict[str, Any]]:
+    kept: list[dict[str, Any]] = []
+    for item in nav:
+        ((title, target),) = item.items()
+        target = _without(target, pages) if isinstance(target, list) else target
+        if target and target not in pages:
+            kept.append({title: target})
+    return kept
 
 
 class _Told(logging.Handler):

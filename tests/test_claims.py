@@ -363,12 +363,13 @@ def test_placeholders_are_filled_once() -> None:
 
 def test_every_block_call_works_with_a_pin_alone(plain: View) -> None:
     calls = calls_of(plain)
-    needing_more = {"value", "ratio", "param", "claim"}
-    without_pin = {"published", "runs", "newest_local"}
+    needing_more = {"value", "ratio", "param", "claim", "ratios", "compare"}
+    needing_another_run = {"published", "beside", "differences", "statements", "scaling", "ladder"}
+    without_pin = {"publications", "runs", "newest_local"}
     for name, call in calls.functions().items():
         if name in without_pin:
             call()
-        elif name not in needing_more:
+        elif name not in needing_more | needing_another_run:
             assert call("rest", **({"metrics": ["rps"]} if name == "table" else {})), name
 
 
