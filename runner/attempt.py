@@ -27,7 +27,7 @@ from runner.checks import (
 )
 from runner.client import Identity
 from runner.driver import Driver
-from runner.errors import ArtifactError, RejectionError, ServerError
+from runner.errors import ArtifactError, RejectionError, ServerError, SuiteError
 from runner.generators.base import Outcome
 from runner.model import UPSTREAM, Case
 from runner.pending import Pending
@@ -35,7 +35,7 @@ from runner.plan import Plan
 from runner.program import free_port
 from runner.redact import Redactor
 from runner.subject import Subject
-from runner.tables import Control, Request, Server, Workload
+from runner.tables import Control, Server, Workload
 from runner.upstream import UpstreamProgram
 from runner.writer import RunWriter
 
@@ -60,6 +60,16 @@ class Bench:
             if suite.upstream
             else None
         )
+
+    def prepare(self) -> None:
+        """Start the upstream. Raises SuiteError where it will not: then no sample could be had."""
+        if self.upstream is not None:
+            try:
+                self.upstream.ensure()
+            except RejectionError as error:
+                raise SuiteError(
+                    f"[upstream]: {error.message}", "Mend its command; the run can be resumed."
+                ) from error
 
     def close(self) -> None:
         """Stop the upstream."""
@@ -86,7 +96,13 @@ class Bench:
             else:
                 self._serve(pending, folder, settle_previous)
         except ServerError as error:
-            pending.findings.fail(error.code, str(error))
+            try:
+                self._check_upstream(case)
+            except RejectionError as cause:
+                # Whatever the server did, its upstream explains it; a fault of its own comes up again.
+                pending.findings.reject(cause.code, f"{cause.message}; the server then: {error.message}")
+            else:
+                pending.findings.fail(error.code, str(error))
         except RejectionError as error:
             pending.findings.reject(error.code, str(error))
         except BaseException:
@@ -165,7 +181,7 @@ class Bench:
         clock: _Clock,
     ) -> None:
         findings, upstream, roles = pending.findings, self.upstream, self.plan.layout.roles
-        self._check_upstream(workload)
+        self._check_upstream(pending.case)
         check_answer(subject.port, workload)
         findings.ok("response", "exact answer before the load")
         before = _identify(findings, subject)
@@ -185,7 +201,7 @@ class Bench:
                 **({UPSTREAM: (roles[UPSTREAM], upstream.pids)} if upstream else {}),
             },
             must_live=subject.must_live,
-            glance=lambda: self._check_upstream(workload),
+            glance=lambda: self._check_upstream(pending.case),
         )
         driver.warm_up()
         subject.must_live()
@@ -194,7 +210,7 @@ class Bench:
 
         outcome = self._load(pending, driver, clock)
         subject.must_live()
-        self._check_upstream(workload)  # a fault of the upstream explains whatever the load met
+        self._check_upstream(pending.case)  # a fault of the upstream explains whatever the load met
         judge_outcome(findings, outcome)
         judge_size(findings, outcome, workload.expect.size)
         witness = pending.fields["witness"]
@@ -209,7 +225,7 @@ class Bench:
             answer = check_answer(subject.port, workload, client.PATIENT_S)
             driver.probe(self.plan.loaded.suite.probe.requests, answer)
             subject.must_live()
-            self._check_upstream(workload)
+            self._check_upstream(pending.case)
             clock.lap("probe")
         after = subject.identities(client.PATIENT_S)
         if count is not None and before is not None and after is not None and recount is not None:
@@ -262,13 +278,12 @@ class Bench:
         pending.fields |= _figures(outcome)
         return outcome
 
-    def _check_upstream(self, workload: Workload) -> None:
-        """The upstream lives and answers what this workload asks of it. Raises RejectionError."""
+    def _check_upstream(self, case: Case) -> None:
+        """The upstream lives and answers what this case asks of it. Raises RejectionError."""
         if self.upstream is not None:
-            self.upstream.check(self._direct(workload))
-
-    def _direct(self, workload: Workload) -> Request | None:
-        return next((c for c in self.controls.values() if workload.name in c.covers), None)
+            workload = case.dimensions["workload"]
+            direct = next((c for c in self.controls.values() if workload in c.covers), None)
+            self.upstream.check(direct)
 
 
 class _Clock:

@@ -80,6 +80,7 @@ def execute(plan: Plan, writer: RunWriter, project: Path, progress: Progress, po
 
     with _interruptible(progress) as interrupted:
         try:
+            bench.prepare()
             for case, repeat, attempt in _agenda(run, writer.samples, pending):
                 if interrupted():
                     break

@@ -6,6 +6,7 @@ its upstream, so the sample is rejected (code ``upstream``) and tried again with
 
 from __future__ import annotations
 
+import http.client
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from runner.suite import LoadedSuite
 from runner.tables import Request, Upstream
 
 ADDRESS = "LAPSHEET_UPSTREAM"
+# A process that is about to end leaves its sockets before its parent hears of it.
+DYING_S = 0.1
 
 
 class UpstreamProgram(Program):
@@ -61,13 +64,18 @@ class UpstreamProgram(Program):
         """
         try:
             self.must_live()
-            if request is not None:
-                check_answer(self.port, request, self.table.slow)
-            else:
-                client.request(self.port, self.table.ready, timeout=self.table.slow)
+            try:
+                if request is not None:
+                    check_answer(self.port, request, self.table.slow)
+                else:
+                    client.request(self.port, self.table.ready, timeout=self.table.slow)
+            except (ServerError, OSError, http.client.HTTPException):
+                if self.tree is not None and self.tree.wait(DYING_S) is not None:
+                    self.must_live()  # its end says more than the answer it did not give
+                raise
         except ServerError as error:
             raise RejectionError(UPSTREAM, f"the upstream by itself: {error.message}") from error
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise RejectionError(
                 UPSTREAM, f"the upstream by itself: no answer within {self.table.slow:g} s ({error})"
             ) from error

@@ -182,7 +182,7 @@ def test_servers_that_do_not_start_do_not_stop_the_others(tmp_path: Path) -> Non
     for name, told in (
         ("crash", "no-such-option"),
         ("absent", "No such file"),
-        ("silent", "no answer within 1 s"),
+        ("silent", "no answer of the server within 1 s"),
     ):
         assert samples[name].status == "failed"
         assert codes(samples[name].reasons) == ["start"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runner.checks import (
@@ -9,8 +11,11 @@ from runner.checks import (
     check_workers,
     json_difference,
     judge_counter,
+    judge_foreign,
     judge_outcome,
-    judge_witness,
+    judge_saturation,
+    judge_size,
+    judge_timeouts,
     judge_workers,
 )
 from runner.client import Identity
@@ -32,7 +37,9 @@ def outcome(**changes: object) -> Outcome:
         "latency": {"p50": 0.001, "max": 0.01},
         "reported": {},
     }
-    return Outcome(**(fields | changes))
+    fields |= changes
+    fields["ok"] = fields["statuses"].get(200, 0) if "statuses" in changes else fields["ok"]
+    return Outcome(**fields)
 
 
 def witness(foreign: float = 0.0, busiest: float = 0.5) -> CpuSetWitness:
@@ -76,7 +83,8 @@ def test_clean_sample_is_accepted() -> None:
     judge_outcome(findings, outcome())
     judge_counter(findings, 1003, outcome(), 10)
     judge_workers(findings, {1, 2}, {2, 1})
-    judge_witness(findings, {"server": witness(), "generator": witness()}, 0.1)
+    judge_foreign(findings, witness(), 0.1)
+    judge_saturation(findings, {"server": witness(), "generator": witness()}, ["generator"])
     assert findings.status == "accepted"
     assert findings.flags == []
     assert all(check.status == "ok" for check in findings.checks)
@@ -133,26 +141,63 @@ def test_a_changed_worker_fails() -> None:
 )
 def test_foreign_cpu(foreign: float, status: str, flags: list[str]) -> None:
     findings = Findings()
-    judge_witness(findings, {"server": witness(foreign), "generator": witness()}, 0.1)
+    judge_foreign(findings, witness(foreign), 0.1)
     assert findings.status == status
     assert codes(findings.flags) == flags
 
 
 def test_what_the_kernel_does_not_tell_is_not_checked() -> None:
     findings = Findings()
-    judge_witness(findings, {}, 0.1)
+    judge_foreign(findings, None, 0.1)
     assert [(check.name, check.status) for check in findings.checks] == [("foreign", "not checked")]
 
 
 def test_a_saturated_generator_is_flagged_and_a_busy_server_is_not() -> None:
     findings = Findings()
-    judge_witness(findings, {"server": witness(busiest=1.0), "generator": witness(busiest=0.95)}, 0.1)
+    roles = {"server": witness(busiest=1.0), "generator": witness(busiest=0.95)}
+    judge_saturation(findings, roles, ["generator", "upstream"])
     assert codes(findings.flags) == ["saturated"]
+
+
+def test_a_saturated_upstream_makes_a_floor_as_a_generator_does() -> None:
+    findings = Findings()
+    judge_saturation(findings, {"upstream": witness(busiest=0.96)}, ["generator", "upstream"])
+    assert [note.message for note in findings.flags] == [
+        "upstream had a CPU or thread 96% busy: the figure is a floor"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body_bytes", "size", "statuses", "told"),
+    [
+        (5_000, 5, {200: 1000}, "ok"),
+        (5_001, 5, {200: 1000}, "failed"),
+        (None, 5, {200: 1000}, "not checked"),
+        (5_000, 5, {200: 999, 500: 1}, "not checked"),
+        (0, None, {200: 1000}, ""),
+    ],
+)
+def test_all_answers_together_have_the_right_bytes(body_bytes, size, statuses, told: str) -> None:
+    findings = Findings()
+    judge_size(findings, replace(outcome(statuses=statuses), body_bytes=body_bytes), size)
+    assert [check.status for check in findings.checks] == ([told] if told else [])
+
+
+def test_a_timeout_that_fires_is_the_servers_own_failure() -> None:
+    findings = Findings()
+    before, after = (replace(identity(1), timeouts=count) for count in (2, 5))
+    judge_timeouts(findings, before, before)
+    assert findings.status == "accepted"
+    judge_timeouts(findings, before, after)
+    assert findings.status == "failed"
+    assert findings.failures[0].message == "3 of the server's own timeouts fired"
+    judge_timeouts(findings, identity(1), identity(1))
+    assert findings.checks[-1].status == "not checked"
 
 
 def test_no_bad_environment_hides_a_servers_failure() -> None:
     findings = Findings()
-    judge_witness(findings, {"server": witness(0.5), "generator": witness()}, 0.1)
+    judge_foreign(findings, witness(0.5), 0.1)
     judge_outcome(findings, outcome(errors={"timeout": 1}))
     assert findings.status == "failed"
 

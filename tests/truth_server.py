@@ -20,9 +20,10 @@ what happens to it depends on that number alone, so a test can say beforehand wh
     die         the process exits with status 3 without replying
 
 A right body is ``{"ok": true}``, or ``--size`` bytes; ``--gap`` seconds lie between headers and body.
-The fault of a mode begins after ``--after`` requests. ``GET /_identity`` answers the worker's identity
-and, under ``truth``, the counters: ``arrived`` = ``ok`` + ``errors`` + ``aborted`` + ``hung`` +
-``unfinished`` (in delay at this moment, or the client left before the reply was written).
+The fault of a mode begins after ``--after`` requests, and once the file ``--trigger`` is there. ``GET
+/_identity`` answers the worker's identity and, under ``truth``, the counters: ``arrived`` = ``ok`` +
+``errors`` + ``aborted`` + ``hung`` + ``unfinished`` (in delay at this moment, or the client left before the
+reply was written).
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ class Truth:
         past: int = number - self.options.after
         every: int = self.options.every
         if past <= 0 or mode == "ok":
+            return False
+        if self.options.trigger and not os.path.exists(self.options.trigger):  # noqa: PTH110
             return False
         if mode in PERIODIC:
             return past % every == 0
@@ -310,6 +313,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=None, help="two-mode 50, others 10")
     parser.add_argument("--stall", type=float, default=1.0)
     parser.add_argument("--after", type=int, default=0, help="requests before the fault begins")
+    parser.add_argument("--trigger", help="a file; the fault begins once it is there")
     parser.add_argument("--ignore-sigterm", action="store_true", help="and SIGINT")
     parser.add_argument("--hang-identity", action="store_true")
     options = parser.parse_args(argv)
