@@ -80,7 +80,7 @@ class File(Table):
 
     @model_validator(mode="after")
     def _columns(self) -> Self:
-        columns = [*self.keys, *dict.fromkeys(value.column for value in self.value)]
+        columns = self.columns
         if len(set(columns)) < len(columns):
             raise ValueError("a column is named twice")
         for text in self.dimensions.values():
