@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,7 @@ from runner.model import (
 )
 from runner.store import MANIFEST, SAMPLES
 
+PUBLISHED = Path(__file__).parent.parent / "artifacts" / "ref-published-aiohttp-asgi"
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 Figures = Callable[[Case, int], dict[str, float] | None]
@@ -270,3 +272,9 @@ def write_all(artifacts: Path, *, server_cpus: int = 1) -> dict[str, str]:
         twin=False,
     )
     return {name: f"made-{name}" for name in ("proxy", "nagle", "pool", "workers", "ladder")}
+
+
+def write_others(artifacts: Path) -> dict[str, str]:
+    """All that the project's pages ask for beside the run ``rest``; gives pin → run id."""
+    shutil.copytree(PUBLISHED, artifacts / PUBLISHED.name)
+    return write_all(artifacts) | {"published": PUBLISHED.name}

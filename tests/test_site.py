@@ -21,6 +21,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import plotly.graph_objects as go
 import pytest
 from sites import EVIL, ROOT, Builder, BuildFailed, pin, table_of, tree
+from suite_runs import write_others
 
 from benchmarks.synthetic import flawed, write_run
 from hooks import loading
@@ -661,8 +662,8 @@ def test_summary_is_one_pass_for_all_runs(builder: Builder, monkeypatch: pytest.
 
 def test_plain_strict_build_needs_no_server_package(builder: Builder) -> None:
     """The command as a user types it, with nothing of the capture stack imported."""
-    write_run(builder.artifacts, "ref-run", servers=2, workloads=1, repeats=2)
-    pin(builder.artifacts, rest="ref-run")
+    write_run(builder.artifacts, "ref-run", servers=6, repeats=2)
+    pin(builder.artifacts, rest="ref-run", **write_others(builder.artifacts))
     code = (
         "import sys, runpy\n"
         f"sys.argv = ['mkdocs', 'build', '--strict', '-d', {str(builder.site)!r}]\n"
@@ -713,7 +714,7 @@ def test_serve_shows_a_new_run_without_a_restart(builder: Builder) -> None:
 
     try:
         wait("", b"No run yet")
-        write_run(builder.artifacts, "rest-new", servers=2, workloads=1, repeats=2)
+        write_run(builder.artifacts, "rest-new", servers=6, repeats=2)
         wait("", b"rest-new")
         wait("runs/rest-new/", b"Throughput")
         samples = (builder.artifacts / "rest-new" / store.SAMPLES).read_bytes()
@@ -723,7 +724,7 @@ def test_serve_shows_a_new_run_without_a_restart(builder: Builder) -> None:
         (half / store.MANIFEST).write_text('{"id": "rest-h')
         wait("", b"Local runs that cannot be read")
         assert b"rest-new" in fetch("")
-        pin(builder.artifacts, rest="rest-new")
+        pin(builder.artifacts, rest="rest-new", **write_others(builder.artifacts))
         wait("rest/", b"Every sample")
     finally:
         server.terminate()
