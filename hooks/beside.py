@@ -192,7 +192,7 @@ def _lines(rows: Iterable[list[str]]) -> str:
 def _label(left: _Side, right: _Side, name: str, value: Any) -> str:
     """A value's label: ours, or theirs where we have none."""
     for side in (left, right):
-        if value in side.view.dimensions.get(name, []):
+        if value in side.view.dimensions.get(name, []) or str(value) in side.view.run.labels.get(name, {}):
             return describe_fixed(side.view, {name: value})
     return str(value)
 

@@ -1,0 +1,435 @@
+"""Published figures beside ours, as rendered: each ratio of its own side, and nothing as if measured here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evidence import case, failed, sample, saturated, stored
+from sites import EVIL, Builder, BuildFailed, Node, pin, table_of, tree
+
+from hooks import loading
+from hooks.attempts import attempts_of
+from hooks.beside import beside_block
+from hooks.differences import compared, differences_block
+from hooks.published import figure_text, published_text
+from hooks.view import View
+from runner import store
+from runner.analysis import summary
+from runner.errors import AnalysisError
+from runner.importers import by_name
+from runner.model import Generator, Layout, SuiteFile
+from runner.store import StoredRun
+
+BASE = {"server": "base"}
+THERE = {
+    ("base", "get"): 20000.0,
+    ("fast", "get"): 30000.0,
+    ("base", "post"): 10000.0,
+    ("gone", "get"): 5000.0,
+}
+HERE = {("base", "get"): 2000.0, ("fast", "get"): 2400.0, ("base", "post"): 1000.0, ("own", "get"): 500.0}
+Figures = dict[tuple[str, str], float]
+
+
+def view_of(run: StoredRun) -> View:
+    columns = loading._parts(summary([run]))[run.run.id]
+    attempts = attempts_of(run.run, run.samples)
+    return View(run.run.id, "key", "0" * 64, 0, Path("run"), run.run, attempts, columns)
+
+
+def theirs(figures: Figures | None = None, metric: str = "rps", **fields: Any) -> View:
+    figures = THERE if figures is None else figures
+    cases = {key: case(key[0], workload=key[1], workers=4) for key in figures}
+    samples = [sample(cases[key], 1, value, metric) for key, value in figures.items()]
+    defaults: dict[str, Any] = {
+        "id": "theirs",
+        "origin": "published",
+        "facts": {"source": "A source", "samples_a_case": 3, "unknown": ["warm-up", "seed"]},
+    }
+    return view_of(stored(list(cases.values()), samples, repeats=1, **defaults | fields))
+
+
+def ours(figures: Figures | None = None, floor: str = "", lost: str = "", **fields: Any) -> View:
+    """Three samples a case, 1 % apart; ``floor`` and ``lost`` name a server with that flaw."""
+    figures = HERE if figures is None else figures
+    cases = {key: case(key[0], workload=key[1]) for key in figures}
+    samples = []
+    for key, value in figures.items():
+        for i, step in enumerate((-0.01, 0, 0.01), 1):
+            if key[0] == lost:
+                samples.append(failed(cases[key], i))
+                continue
+            witness = {"witness": saturated("generator")} if key[0] == floor else {}
+            samples.append(sample(cases[key], i, value * (1 + step), **witness))
+    return view_of(stored(list(cases.values()), samples, repeats=3, **{"id": "ours"} | fields))
+
+
+def block(left: View | None = None, right: View | None = None, **options: Any) -> str:
+    given: dict[str, Any] = {
+        "metric": "rps",
+        "baseline": BASE,
+        "rows": "server",
+        "columns": "workload",
+        "where": {},
+        "here": {},
+        "there": {},
+        "styles": {},
+    }
+    return beside_block(left or ours(), right or theirs(), **given | options)
+
+
+def lines(markup: str, caption: str = "Throughput by server, get") -> dict[str, list[str]]:
+    """Row head → the text of its cells, of the table whose caption begins so."""
+    rows = table_of(markup, caption).all("tbody")[0].all("tr")
+    return {row.all("th")[0].text: [cell.text for cell in row.all("td")] for row in rows}
+
+
+# --- the table --------------------------------------------------------------------------------------
+
+
+def test_each_ratio_is_of_its_own_side() -> None:
+    found = lines(block())
+    assert found["fast"] == [
+        "2,400 tier 1 2,376–2,424 · n = 3",
+        "1.20× 1.18–1.22×",
+        "30,000",
+        "1.50×",
+        "0.80× 0.78–0.82×",
+    ]
+    assert found["base"] == ["2,000 tier 2 1,980–2,020 · n = 3", "baseline", "20,000", "baseline", "baseline"]
+
+
+def test_missing_on_one_side_is_said() -> None:
+    found = lines(block())
+    assert found["own"][2:] == ["– not published", "– not published", "– no published ratio"]
+    assert found["gone"] == [
+        "– not in this run",
+        "– this run has no such case",
+        "5,000",
+        "0.25×",
+        "– no ratio here",
+    ]
+    assert list(found) == ["fast", "base", "own", "gone"]
+    assert "gone" not in lines(block(common=True))
+
+
+def test_each_column_is_a_table_in_its_own_order() -> None:
+    here = HERE | {("fast", "post"): 900.0}
+    found = block(ours(here), theirs(THERE | {("fast", "post"): 9000.0}))
+    assert list(lines(found, "Throughput by server, post")) == ["base", "fast"]
+    assert lines(found, "Throughput by server, post")["fast"][4] == "1.00× 0.98–1.02×"
+
+
+def test_column_of_another_suite_is_left_out() -> None:
+    found = block(right=theirs(THERE | {("base", "proxy"): 1.0, ("fast", "proxy"): 2.0}))
+    assert "proxy" not in found
+    # One that our suite knows, but this run lacks, is there, and says so.
+    labels = {"workload": {"proxy": "Proxy"}}
+    found = block(ours(labels=labels), theirs(THERE | {("base", "proxy"): 1.0}))
+    assert lines(found, "Throughput by server, Proxy")["base"][0] == "– not in this run"
+
+
+def test_floor_carries_its_sign_into_both_ratios() -> None:
+    found = lines(block(ours(floor="fast")))
+    assert found["fast"][0].startswith("≥ 2,400")
+    assert found["fast"][1].startswith("≥ 1.20×")
+    assert found["fast"][4].startswith("≥ 0.80×")
+    found = lines(block(ours(floor="base")))
+    assert found["fast"][1] == "≤ 1.20× 1.18–1.22× baseline: limited by the load generator"
+    assert found["fast"][4].startswith("≤ 0.80×")
+
+
+def test_two_floors_bound_nothing() -> None:
+    both = ours()
+    for row in both.rows("rps"):
+        row["floor"] = True
+    found = lines(block(both))
+    assert found["fast"][1] == "– both sides are bounds, so nothing bounds their ratio"
+    assert found["fast"][4] == "– no ratio here"
+
+
+def test_lost_samples_and_lost_baseline_are_said() -> None:
+    found = lines(block(ours(lost="fast")))
+    assert found["fast"][:2] == ["– n = 0 of 3 no accepted sample 3 failed (timeouts)", "– no figure"]
+    found = lines(block(ours(lost="base")))
+    assert found["fast"][1] == "– no figure of the baseline"
+    assert found["base"][1] == "– no figure of the baseline"
+
+
+def test_published_cells_are_another_kind_of_thing() -> None:
+    table = table_of(block(), "Throughput by server, get")
+    heads = [head.text for head in table.all("thead")[0].all("th")]
+    assert heads == [
+        "Server",
+        "Here, requests/s",
+        "Here, to baseline",
+        "Published, requests/s",
+        "Published, to baseline",
+        "Here ÷ published, of the ratios",
+    ]
+    assert all(head.attributes["scope"] == "col" for head in table.all("thead")[0].all("th"))
+    assert "Published: not measured here" in table.all("caption")[0].text
+    assert "here: 1 worker, 100 connections; published: 4 workers, 100 connections" in (
+        table.all("caption")[0].text
+    )
+    for row in table.all("tbody")[0].all("tr"):
+        assert row.all("th")[0].attributes["scope"] == "row"
+        kinds = [cell.attributes.get("class", "") for cell in row.all("td")]
+        assert kinds == ["", "", "ls-elsewhere", "ls-elsewhere", ""]
+        for cell in row.classed("ls-elsewhere"):
+            assert not cell.classed("ls-tier")
+            assert "n =" not in cell.text
+    box = tree(block()).classed("ls-scroll")[0]
+    assert (box.attributes["role"], box.attributes["tabindex"]) == ("region", "0")
+
+
+def test_latency_keeps_its_published_digits() -> None:
+    left = view_of(
+        stored(
+            [case("base"), case("fast")],
+            [
+                sample(case(name), i, value, "p99")
+                for name, value in (("base", 0.02), ("fast", 0.01))
+                for i in (1, 2)
+            ],
+            2,
+            id="ours",
+        )
+    )
+    right = theirs({("base", "get"): 0.0314, ("fast", "get"): 0.015841}, "p99")
+    found = lines(block(left, right, metric="p99"), "p99 latency by server, get")
+    assert found["fast"][2:4] == ["15.841", "0.50×"]
+    assert found["fast"][4].startswith("0.99×")
+    assert list(found) == ["fast", "base"]
+
+
+def test_conditions_may_differ_and_none_may_be_left_open() -> None:
+    cases = [case(name, workers=workers) for name in ("base", "fast") for workers in (1, 4)]
+    samples = [sample(c, i, 100.0 * (1 + n)) for n, c in enumerate(cases) for i in (1, 2, 3)]
+    left = view_of(stored(cases, samples, 3, id="ours"))
+    with pytest.raises(AnalysisError, match=r"several cases for base\n.*workers = 1, 4"):
+        block(left)
+    found = lines(block(left, here={"workers": 4}))
+    assert found["fast"][1].startswith("2.00×")
+    assert lines(block(left, here={"workers": 1}))["fast"][1].startswith("3.00×")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"baseline": {"server": "bas"}}, r"run ours has no server 'bas'\n  Did you mean 'base'"),
+        ({"baseline": {"server": "own"}}, r"run theirs has no server 'own'"),
+        ({"baseline": {"serv": "base"}}, r"no dimension 'serv'"),
+        ({"metric": "p98"}, r"no metric 'p98'"),
+        ({"there": {"workers": 8}}, r"run theirs has no workers 8"),
+        ({"right": ours()}, r"run ours was captured, not published by others"),
+        ({"left": theirs()}, r"run theirs was published by others"),
+    ],
+)
+def test_wrong_call_is_named(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(AnalysisError, match=told):
+        block(options.pop("left", None), options.pop("right", None), **options)
+
+
+def test_hostile_labels_are_text() -> None:
+    labels = {"server": {"fast": EVIL}, "workload": {"get": EVIL}}
+    facts = {"source": EVIL, "samples_a_case": 3, "unknown": []}
+    markup = block(ours(labels=labels), theirs(labels=labels, facts=facts))
+    markup += block(ours({("base", "get"): 1.0}), theirs(labels=labels, facts=facts))
+    markup += differences_block(
+        ours(layout=Layout(roles={"server": [0]}, note=EVIL), machine={"cpu_model": EVIL}),
+        theirs(generator=Generator(name=EVIL, version=EVIL), packages={EVIL: EVIL}),
+    )
+    root = tree(markup)
+    assert not root.all("img")
+    assert not root.all("script")
+    assert " ".join(EVIL.split()) in root.text
+
+
+# --- single figures and differences -----------------------------------------------------------------
+
+
+def test_single_figure_says_that_it_is_published() -> None:
+    (found,) = tree(published_text(theirs(), "rps", {"server": "fast"})).all("span")
+    assert found.text == "30,000 requests/s (published)"
+    assert found.attributes["title"] == "published by others, not measured here"
+    with pytest.raises(AnalysisError, match="run ours was captured"):
+        published_text(ours(), "rps", {"server": "fast"})
+    with pytest.raises(AnalysisError, match=r"2 cases of run theirs have server = base"):
+        published_text(theirs(), "rps", {"server": "base"})
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [
+        ("p99", 0.015841, "15.841"),
+        ("p99", 1.10926, "1,109.26"),
+        ("probe_gap_p50", 0.000002, "0.002"),
+        ("body_rate", 101.7 * 2**20, "101.7"),
+        ("rps", 66100.0, "66,100"),
+    ],
+)
+def test_figure_has_the_digits_it_was_published_with(metric: str, value: float, text: str) -> None:
+    assert figure_text(metric, value) == text
+
+
+def test_differences_are_read_from_both_manifests() -> None:
+    left = ours(
+        layout=Layout(roles={"server": [0], "generator": [1], "runner": [1]}, shared=["runner"]),
+        packages={"uvloop": "0.23.0", "aiohttp": "3.14.5", "more": "1"},
+        python={"implementation": "CPython", "version": "3.11.7"},
+        machine={"cpus": 2, "kernel": "6.18"},
+    )
+    right = theirs(
+        layout=Layout(roles={"server": [1, 2, 3, 4], "generator": [12, 13]}),
+        packages={"uvloop": "0.23.0", "aiohttp": "3.14.4"},
+        python={"implementation": "CPython", "version": "3.13.16"},
+        machine={"cpus": 16},
+    )
+    found = {name: (here, there) for name, here, there in compared(left, right)}
+    assert found["Workers"] == ("1", "4")
+    assert found["Connections"] == ("100", "100")
+    assert found["Connections a worker"] == ("100 (100 over 1)", "25 (100 over 4)")
+    assert found["Samples a case"] == ("3", "3")
+    assert found["Warm-up"] == ("1 s", "unknown")
+    assert found["Order, from seed"] == ("42", "unknown")
+    assert found["CPUs of the server"] == ("1 (0)", "4 (1-4)")
+    assert found["CPUs shared by roles"] == ("runner", "none")
+    assert found["CPUs of the machine"] == ("2", "16")
+    assert found["Kernel"] == ("6.18", "unknown")
+    assert found["Python"] == ("CPython 3.11.7", "CPython 3.13.16")
+    assert found["aiohttp"] == ("3.14.5", "3.14.4")
+    assert found["uvloop"] == ("0.23.0", "0.23.0")
+    assert found["Measured"] == ("2026-01-01", "unknown")
+    assert "more" not in found
+    assert "CPUs of the upstream" not in found
+    table = table_of(differences_block(left, right), "How the two sides differ")
+    rows = {row.all("th")[0].text: row for row in table.all("tbody")[0].all("tr")}
+    assert "Connections" not in rows
+    assert [cell.text for cell in rows["Kernel"].all("td")] == ["6.18", "unknown"]
+    same = tree(differences_block(left, right)).classed("ls-note")[0].text
+    assert "Connections (100)" in same
+    assert "uvloop (0.23.0)" in same
+
+
+# --- in a site --------------------------------------------------------------------------------------
+
+MAPPING = """
+name = "source"
+title = "Published: a <b>source</b>"
+unknown = ["warm-up", "seed"]
+parameters = { connections = 100, duration = 5.0, samples = 3 }
+generator = { name = "oha", version = "1.16.0" }
+layout = { roles = { server = [1], generator = [2] } }
+
+[source]
+title = "The <i>source</i>"
+measured_with = "a machine"
+
+[labels]
+server = { a = "Server <b>A</b>", b = "Server B" }
+workload = { get = "GET" }
+
+[[file]]
+name = "rest.csv"
+title = "REST"
+series = "rest"
+keys = ["server"]
+dimensions = { server = "{server}", workload = "get", workers = 4 }
+value = [{ column = "rps", metric = "rps", unit = "1/s" }, { column = "p99", metric = "p99", unit = "ms" }]
+
+[[statement]]
+topic = "rest"
+kind = "ahead"
+pairs = [{ of = { server = "a" }, to = { server = "b" } }]
+among = { workload = ["get"] }
+"""
+
+
+@pytest.fixture
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
+    """A site with one published run, pinned as ``published``."""
+    made = Builder(tmp_path, monkeypatch)
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "rest.csv").write_text("server,rps,p99\na,200,15.841\nb,100,9.27\n")
+    (tmp_path / "source.toml").write_text(MAPPING)
+    by_name("published").bring(
+        [tmp_path / "figures"], made.artifacts, None, tmp_path / "source.toml", ["lapsheet", "import"]
+    )
+    pin(made.artifacts, published="ref-published-source")
+    return made
+
+
+def test_run_page_is_of_published_figures(builder: Builder) -> None:
+    calls = ['published("published", server="a")', 'statements("published", "rest")', "runs()"]
+    page = "\n\n".join(f"{{{{ {call} }}}}" for call in [*calls, "publications()"])
+    builder.build(pages={"index.md": page})
+    text = builder.text("runs/ref-published-source/index.html")
+    article: Node = tree(text).all("article")[0]
+    assert "Published by others, not measured here" in article.text
+    assert "imported" in article.text
+    for word in (
+        "captured",
+        "Captured",
+        "median;",
+        "n = 1",
+        "tier",
+        "warm-up of",
+        "Noise",
+        "accepted",
+        "as captured",
+    ):
+        assert word not in article.text, word
+    table = table_of(text, "REST (4 workers), from rest.csv")
+    assert [row.text for row in table.all("tbody")[0].all("tr")] == [
+        "Server <b>A</b> 200 15.841",
+        "Server B 100 9.27",
+    ]
+    facts = {
+        row.all("th")[0].text: row.all("td")[0].text
+        for row in table_of(text, "What is known of these figures").all("tr")
+    }
+    assert facts["Source"] == "The <i>source</i>"
+    assert facts["Not published"] == "warm-up, seed"
+    assert facts["Samples a case"] == "3, of which the median was published"
+    files = builder.site / "runs" / "ref-published-source" / "files" / "raw" / "rest.csv"
+    assert files.read_text().startswith("server,rps")
+    index = builder.text("index.html")
+    assert "200 requests/s (published)" in tree(index).text.replace("  ", " ")
+    assert "Server <b>A</b> has a higher throughput than Server B on GET." in tree(index).text.replace(
+        " .", "."
+    )
+    assert "Captured 2" not in index
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            'published("published", server="c")',
+            "index.md, line 1: run ref-published-source has no server 'c'",
+        ),
+        ("published()", "index.md, line 1:"),
+        ('statements("published", "proxy")', "states nothing on 'proxy'"),
+        ('beside("published", "published", baseline={"server": "a"})', "was published by others"),
+        ('differences("rest", "published")', "no pin 'rest'"),
+    ],
+)
+def test_wrong_call_names_page_and_line(builder: Builder, call: str, told: str) -> None:
+    with pytest.raises(BuildFailed, match=r"index\.md") as failure:
+        builder.build(pages={"index.md": f"{{{{ {call} }}}}\n"})
+    assert told in str(failure.value)
+
+
+def test_contradicted_statement_fails_the_build(builder: Builder) -> None:
+    run = store.read(builder.artifacts / "ref-published-source").run
+    text = MAPPING.replace(
+        'of = { server = "a" }, to = { server = "b" }', 'of = { server = "b" }, to = { server = "a" }'
+    )
+    wrong = run.model_copy(update={"suite_file": SuiteFile(name="source.toml", sha256="0" * 64, text=text)})
+    (builder.artifacts / run.id / store.MANIFEST).write_text(wrong.model_dump_json())
+    pin(builder.artifacts, published=run.id)
+    with pytest.raises(BuildFailed, match="the published figures contradict a 'ahead' statement on rest"):
+        builder.build(pages={"index.md": '{{ statements("published", "rest") }}\n'})
