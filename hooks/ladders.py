@@ -187,10 +187,11 @@ def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: 
         rung = by_load.get(load)
         offered = rung.offered if rung is not None else None
         reached = rung.reached if rung is not None else None
-        remarks = doubts(*rows.values()) + (["the knee"] if found and found.load == load else [])
+        remarks = doubts(*rows.values())
+        knee = ' <span class="ls-tier">the knee</span>' if found and found.load == load else ""
         body.append(
             row(
-                f"{load} %",
+                f"{load} %{knee}",
                 METRICS["rps"].show(offered) if offered is not None else "–",
                 _cell(rows.get("rps")),
                 {True: "yes", False: "no", None: "–"}[reached],

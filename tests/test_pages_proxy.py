@@ -1,0 +1,331 @@
+"""The pages of the proxy, of workers, the ladder and the investigations, built from made-up runs."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import plotly.graph_objects as go
+import pytest
+from sites import ROOT, Builder, BuildFailed, Node, pin, table_of, tree
+from suite_runs import (
+    BISTABLE,
+    LADDER,
+    LOOPS,
+    ladder_figures,
+    pool_figures,
+    workers_figures,
+    write_others,
+    write_suite_run,
+)
+
+from benchmarks.synthetic import write_run
+
+PAGES = [
+    *("proxy", "latency", "headers", "body-rate", "workers", "ladder", "rest-published"),
+    *("investigations", "investigations/nagle", "investigations/pool"),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    """The whole site over a made-up run for every pin."""
+    with pytest.MonkeyPatch.context() as patch:
+        builder = Builder(tmp_path_factory.mktemp("site"), patch)
+        write_run(builder.artifacts, "made-rest", servers=6, raw=False)
+        pin(builder.artifacts, rest="made-rest", **write_others(builder.artifacts))
+        builder.build()
+        return builder
+
+
+@pytest.fixture
+def builder(tmp_path: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Builder:
+    return Builder(tmp_path, monkeypatch)  # type: ignore[arg-type]
+
+
+def article(site: Builder, page: str) -> Node:
+    return tree(site.text(f"{page}/index.html")).all("article")[0]
+
+
+def rows(table: Node) -> dict[str, list[str]]:
+    """First cell → the others' text."""
+    found = {}
+    for line in table.all("tbody")[0].all("tr"):
+        cells = [cell.text for cell in line.children if isinstance(cell, Node)]
+        found[cells[0]] = cells[1:]
+    return found
+
+
+def table(site: Builder, page: str, caption: str) -> dict[str, list[str]]:
+    return rows(table_of(site.text(f"{page}/index.html"), caption))
+
+
+def figures(site: Builder, page: str) -> list[dict[str, object]]:
+    (path,) = (site.site / page).glob("figures-*.js")
+    text = path.read_text("utf-8").removeprefix("lapsheetFigures(").removesuffix(");\n")
+    return list(json.loads(text).values())
+
+
+# --- every page -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_there_and_in_the_nav(site: Builder, page: str) -> None:
+    document = tree(site.text(f"{page}/index.html"))
+    assert len(document.all("h1")) == 1
+    assert not re.search(r"\{\{|\}\}|nan\b|None\b|[\ue000\ue001]", article(site, page).text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_figure_is_valid_and_has_its_numbers_in_a_table(site: Builder, page: str) -> None:
+    boxes = article(site, page).classed("ls-figure")
+    if not boxes:
+        return
+    specs = figures(site, page)
+    assert len(specs) == len(boxes)
+    for spec in specs:
+        go.Figure({"data": spec["data"], "layout": spec["layout"]})
+    assert len(article(site, page).all("table")) >= len(boxes)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("ladder", "investigations")])
+def test_no_page_says_a_number_that_no_call_gave(site: Builder, page: str) -> None:
+    """A decimal or a large number in prose is a finding that somebody typed."""
+    name = f"{page}.md" if (ROOT / "site_src" / f"{page}.md").exists() else f"{page}/index.md"
+    text = (ROOT / "site_src" / name).read_text("utf-8")
+    prose = re.sub(r"\{\{.*?\}\}|---\n.*?\n---\n|\]\([^)]*\)", "", text, flags=re.S)
+    assert not re.findall(r"\b\d+\.\d+\b|\b\d{1,3},\d{3}\b|\d+ ?×|\d+ ?%", prose)
+
+
+# --- proxy ------------------------------------------------------------------------------------------
+
+
+def test_client_ratios_are_formed_inside_one_server(site: Builder) -> None:
+    found = table(site, "proxy", "Ratios of throughput by server")
+    assert found["Uvicorn, uvloop, httptools"][0].startswith("4.00×")
+    assert found["aiohttp-asgi, rloop"][1].startswith("3.33×")
+
+
+def test_a_ratio_over_a_bound_carries_its_sign_and_its_reason(site: Builder) -> None:
+    cell = table(site, "proxy", "Ratios of throughput by server")["Granian, uvloop"][1]
+    assert cell.startswith("≥ 3.33×")
+    assert "limited by the upstream" in cell
+
+
+def test_rows_without_a_claim_are_left_out_of_the_span_and_counted(site: Builder) -> None:
+    items = [item.text for item in article(site, "proxy").all("li")]
+    (told,) = [text for text in items if text.startswith("aiohttp, 64 KiB over httpx, 64 KiB")]
+    assert "3.33× throughout, over 3 servers" in told
+    assert "2 of 5 rows carry no claim" in told
+
+
+def test_headroom_is_a_factor_with_marks_and_the_bound_the_other_way_round(site: Builder) -> None:
+    found = table(site, "proxy", "Head-room by server and workload")
+    assert "1.83×" in found["Granian, uvloop"][0]
+    assert "little head-room" in found["Granian, uvloop"][0]
+    assert found["Granian, uvloop"][2].startswith("≤ 2.00×")
+    assert found["aiohttp-asgi, rloop"][0].startswith("6.59×")
+    assert "little head-room" not in " ".join(found["aiohttp-asgi, rloop"])
+
+
+def test_controls_show_every_sample_and_their_drift(site: Builder) -> None:
+    cells = table(site, "proxy", "The controls")["Direct, 1 KiB"]
+    assert "16,000 · 16,320 · 16,640 · 16,960" in cells
+    assert "+6.0 %" in cells
+
+
+def test_a_bistable_case_shows_all_its_samples(site: Builder) -> None:
+    cells = table(site, "proxy", "Throughput by server and workload")["Uvicorn, asyncio, h11"]
+    assert "samples 13-fold apart: 10.00 · 130.0 · 128.0" in cells[1]
+    assert "apart" not in cells[0]
+    samples = [
+        set(trace["x"])
+        for spec in figures(site, "proxy")
+        for trace in spec["data"]  # type: ignore[attr-defined]
+        if trace.get("name") == "sample"
+    ]
+    assert sum(set(BISTABLE) <= drawn for drawn in samples) == 1
+
+
+def test_the_upstreams_limit_is_told_as_such(site: Builder) -> None:
+    text = article(site, "proxy").text
+    assert "In 1 of 24 cases the load generator or the upstream was at its limit" in text
+    assert "5 servers, 4 workloads, 24 cases, 2 controls" in text
+
+
+def test_the_clients_settings_on_the_page_are_those_of_the_application(site: Builder) -> None:
+    source = (ROOT / "runner" / "apps" / "proxy.py").read_text("utf-8")
+    pool, idle, timeout = (
+        f"{float(re.findall(rf'^{name} = ([0-9.]+)', source, re.M)[0]):g}"
+        for name in ("POOL", "IDLE_S", "TIMEOUT_S")
+    )
+    found = rows(_plain_table(site))
+    assert found["connections in the pool"] == [pool] * 2
+    assert found["an idle connection is kept for"] == [f"{idle} s"] * 2
+    assert found["timeout"] == [f"{timeout} s for the whole exchange", f"{timeout} s for each phase"]
+
+
+def _plain_table(site: Builder) -> Node:
+    return next(t for t in article(site, "proxy").all("table") if "connections in the pool" in t.text)
+
+
+# --- latency, headers, body rate --------------------------------------------------------------------
+
+
+def test_probe_and_generator_share_no_column(site: Builder) -> None:
+    for page, wanted, unwanted in (("headers", "Probe", " latency, ms"), ("latency", "latency", "Probe")):
+        heads = [head.text for t in article(site, page).all("table") for head in t.all("th")]
+        assert any(wanted in head for head in heads)
+        assert not any(unwanted in head for head in heads if head != wanted)
+
+
+def test_a_gap_is_the_probes_and_its_client_is_named(site: Builder) -> None:
+    text = article(site, "headers").text
+    assert "1,000 requests after each sample's load, by aiohttp 3.14.5" in text
+    cells = table(site, "headers", "Probe: gap p50, Probe: gap p95")["Uvicorn, asyncio, h11"]
+    assert cells[0].startswith("41.0")
+
+
+def test_body_rate_is_in_mebibytes_and_the_sizes_are_told(site: Builder) -> None:
+    cells = table(site, "body-rate", "Body rate by server and workload")["Uvicorn, uvloop, httptools"]
+    assert cells[2].startswith(f"{1600 * 65_548 / 2**20:.0f}")
+    assert "1,036 bytes (aiohttp, 1 KiB)" in article(site, "body-rate").text
+
+
+# --- workers ----------------------------------------------------------------------------------------
+
+
+def test_workers_that_share_a_cpu_scale_nothing_and_it_is_said(site: Builder) -> None:
+    found = table(site, "workers", "Throughput, requests/s by workers (GET")
+    assert all(cells[2] == "– not scaling: 2 workers share 1 CPU" for cells in found.values())
+    assert "so this run cannot show how anything scales to 2" in article(site, "workers").text
+
+
+def test_with_a_cpu_for_each_worker_there_is_a_factor_with_its_range(builder: Builder) -> None:
+    write_suite_run(
+        builder.artifacts, "w", "rest", workers_figures, servers=LOOPS, workers=[1, 2], server_cpus=2
+    )
+    pin(builder.artifacts, workers="w")
+    builder.build(pages={"index.md": '# P\n\n{{ scaling("workers") }}\n'})
+    found = rows(table_of(builder.text("index.html"), "Throughput, requests/s by workers (GET"))
+    value = 2**0.9
+    assert all(
+        cells[2] == f"{value:.2f}× {value / 1.03 * 1.01:.2f}–{value * 1.03 / 1.01:.2f}×"
+        for cells in found.values()
+    )
+    assert "from one to 2 workers" in builder.text("index.html")
+
+
+# --- ladder -----------------------------------------------------------------------------------------
+
+
+def test_ladder_has_a_row_a_load_and_marks_the_knee(site: Builder) -> None:
+    found = table(site, "ladder", "Load ladder")
+    assert [name.split()[0] for name in found] == [f"{100 * share:g}" for share in LADDER]
+    assert [name for name in found if "knee" in name] == ["80 % the knee"]
+    last = found["95 %"]
+    assert last[0] == "4,750"
+    assert last[1].startswith("4,500")
+    assert last[2] == "no"
+    assert "the knee is at 80 % of the capacity, the next above 60 %" in article(site, "ladder").text
+
+
+def test_ladder_draws_every_sample_and_the_knee(site: Builder) -> None:
+    chart = figures(site, "ladder")[0]
+    (shape,) = chart["layout"]["shapes"]  # type: ignore[index]
+    assert shape["x0"] == shape["x1"] == 80
+    samples = [t for t in chart["data"] if t["mode"] == "markers"]  # type: ignore[attr-defined]
+    assert [trace["name"] for trace in samples] == ["p50", "p95", "p99"]
+    assert all(len(trace["x"]) == len(LADDER) * 3 for trace in samples)
+
+
+def test_closed_and_open_loop_share_no_table(site: Builder) -> None:
+    for found in article(site, "ladder").all("table"):
+        assert ("(open loop)" in found.text) + ("p99 latency" in found.text) <= 1
+
+
+def test_a_ladder_on_its_own_runs_page_ranks_no_loads(site: Builder) -> None:
+    text = article(site, "runs/made-ladder").text
+    assert "the knee is at 80 %" in text
+    assert "20 % of capacity, throughput" not in text
+    assert "then open loop at 20, 40, 60, 80, 95 % of it" in text
+
+
+def test_a_ladder_without_a_climb_has_no_knee(builder: Builder) -> None:
+    write_suite_run(
+        *(builder.artifacts, "l", "rest", ladder_figures),
+        servers=["granian"],
+        workloads=["get_item"],
+        workers=[1],
+        ladder=LADDER[:3],
+        twin=False,
+    )
+    pin(builder.artifacts, ladder="l")
+    builder.build(pages={"index.md": '# P\n\n{{ ladder("ladder") }}\n'})
+    assert "no knee up to 60 % of the capacity" in tree(builder.text("index.html")).text
+
+
+def test_a_run_without_a_ladder_is_an_error_that_says_how_to_get_one(builder: Builder) -> None:
+    write_run(builder.artifacts, "ref", servers=2, workloads=1, raw=False)
+    pin(builder.artifacts, rest="ref")
+    with pytest.raises(BuildFailed, match=r"index\.md, line 1: run ref has no load ladder"):
+        builder.build(pages={"index.md": '{{ ladder("rest") }}\n'})
+
+
+# --- investigations ---------------------------------------------------------------------------------
+
+
+def test_nagle_is_told_by_comparisons_that_fall_either_way(site: Builder) -> None:
+    items = [item.text for item in article(site, "investigations/nagle").all("li")]
+    assert any("has a higher gap p50 (probe) than" in text and "43.7 ms" in text for text in items)
+    assert any("1 worker cannot be told apart by gap p50 (probe)" in text for text in items)
+
+
+def test_pool_curves_are_logarithmic_and_draw_every_sample(site: Builder) -> None:
+    chart = figures(site, "investigations/pool")[0]
+    assert chart["layout"]["xaxis"]["type"] == chart["layout"]["yaxis"]["type"] == "log"  # type: ignore[index]
+    httpx = next(
+        t
+        for t in chart["data"]  # type: ignore[attr-defined]
+        if t["name"] == "httpx, 1 KiB" and t["mode"] == "markers"
+    )
+    assert sorted(y for x, y in zip(httpx["x"], httpx["y"], strict=True) if x == 100) == sorted(BISTABLE)
+
+
+def test_pool_figures_are_one_table_over_all_series_by_connections(site: Builder) -> None:
+    found = table(site, "investigations/pool", "Throughput, p50 latency, p99 latency by connections")
+    assert list(found) == ["5", "10", "25", "50", "100"]
+    assert "tier" not in " ".join(cell for cells in found.values() for cell in cells)
+    assert "apart" in found["100"][3]
+    ratios = table(site, "investigations/pool", "Ratios of throughput by connections")
+    assert list(ratios) == list(found)
+
+
+def test_a_comparison_without_a_basis_makes_no_claim(builder: Builder) -> None:
+    write_suite_run(builder.artifacts, "p", "pool", pool_figures, repeats=1)
+    pin(builder.artifacts, pool="p")
+    call = 'compare("pool", of={"workload": "httpx-1k"}, to={"workload": "aiohttp-1k"}, connections=5)'
+    builder.build(pages={"index.md": f"# P\n\n{{{{ {call} }}}}\n"})
+    assert "No claim is made of them: one sample only." in tree(builder.text("index.html")).text
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('chart("pool", kind="against", x="workload", rows="server")', "its workload is no number"),
+        ('chart("pool", kind="against", x="conections")', "no dimension 'conections'"),
+        ('scaling("pool")', "has no case with one worker and with several"),
+        ('ratios("pool", of={"workload": "httpx-1k"}, to=[])', "give as many `to` as `of`"),
+        (
+            'ratios("pool", of={"workload": "httpx-1k"}, to={"workload": "aiohttp-1k"})',
+            "several pairs of cases have server",
+        ),
+        ('headroom("pool", rows="conections")', "no dimension 'conections'"),
+        ('findings("pool", metrics=["open_p99"])', "no metric 'open_p99'"),
+    ],
+)
+def test_a_wrong_call_fails_with_page_and_line(builder: Builder, call: str, message: str) -> None:
+    write_suite_run(builder.artifacts, "p", "pool", pool_figures)
+    pin(builder.artifacts, pool="p")
+    with pytest.raises(BuildFailed, match=rf"index\.md, line 1: .*{re.escape(message)}"):
+        builder.build(pages={"index.md": f"{{{{ {call} }}}}\n"})
