@@ -22,6 +22,7 @@ from runner.metrics import METRICS
 _HEIGHT = 380
 # An axis that spans more than a decade is logarithmic, or its lower end could not be read.
 _DECADE = 10
+_DASHES = ["solid", "dash", "dot"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,9 @@ def curve_figure(plot: Plot, name: str, shapes: Sequence[dict[str, Any]] = ()) -
         marker = {"size": 9, "opacity": 0.85, "color": colour, "symbol": curve.style.symbol}
         marker["line"] = {"color": "var(--ls-paper)", "width": 1}
         shared = {"type": "scatter", "name": label, "legendgroup": group, "hoverinfo": "text"}
-        line = {"color": colour, "width": 2}
+        # Servers of one family share a hue, and their lines may lie on each other.
+        twins = sum(trace.get("line", {}).get("color") == colour for trace in data)
+        line = {"color": colour, "width": 2, "dash": _DASHES[twins % len(_DASHES)]}
         data.append({**shared, "mode": "lines", "line": line, "showlegend": False, **medians})
         data.append({**shared, "mode": "markers", "marker": marker, **samples})
     if others["x"]:
