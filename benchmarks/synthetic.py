@@ -191,9 +191,7 @@ def suite_text(servers: int, workloads: int) -> str:
 def _samples(cases: list[Case], parameters: Parameters) -> list[Sample]:
     rates = {case.id: _rates(case, parameters) for case in cases}
     rounds = range(1, parameters.repeats + 1)
-    order = [
-        (case, repeat) for repeat in rounds for case in round_order(cases, parameters.seed, repeat)
-    ]
+    order = [(case, repeat) for repeat in rounds for case in round_order(cases, parameters.seed, repeat)]
     return [
         _sample(case, repeat, number, rates[case.id][repeat - 1])
         for number, (case, repeat) in enumerate(order, 1)

@@ -10,7 +10,7 @@ from hooks.blocks import chart_block, curve_block, table_block
 from hooks.catalogue import Entry
 from hooks.claims import claim
 from hooks.context import PageContext
-from hooks.controls import headroom_block
+from hooks.controls import controls_beside_block, headroom_block
 from hooks.differences import differences_block
 from hooks.downloads import downloads_block
 from hooks.environment import environment_block
@@ -62,6 +62,7 @@ class Calls:
             "downloads": self._downloads,
             "published": self._published,
             "beside": self._beside,
+            "controls_beside": self._controls_beside,
             "differences": self._differences,
             "statements": self._statements,
             "publications": self._publications,
@@ -217,6 +218,10 @@ class Calls:
                 ours, theirs, metric, baseline, _names(rows), columns, *given, styles, common
             ),
         )
+
+    def _controls_beside(self, pin: str, published: str) -> str:
+        """The upstream's own capacity on two sides, over the best row that it bounds."""
+        return self._hold_both(pin, published, controls_beside_block)
 
     def _differences(self, pin: str, published: str) -> str:
         """How two runs differ in everything but their figures."""

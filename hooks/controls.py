@@ -12,12 +12,14 @@ from hooks.factors import empty_cell, factor_cell, times
 from hooks.grid import Grid, describe_fixed, grids
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, join_names, row, scroll, table
+from hooks.published import figure_text, must_be_published
 from hooks.tables import caption, swatch
 from hooks.view import Row, View
 from runner.metrics import METRICS
 
 if TYPE_CHECKING:
     from runner.headroom import Headroom
+    from runner.verdicts import Ratio
 
 METRIC = "rps"
 
@@ -141,3 +143,56 @@ def controls_block(view: View) -> str:
     heads += ["Samples, in the order taken", "First to last", "Attempts that do not count"]
     text = "The controls: the upstream asked directly, before each round and after the last"
     return table(text, heads, body, "ls-samples")
+
+
+def controls_beside_block(ours: View, theirs: View) -> str:
+    """The controls of two sides: each one's figure, and how many times the best row it bounds that is.
+
+    Raises AnalysisError if the second run was not published by others.
+    """
+    must_be_published(theirs)
+    here, there = _best_bounded(ours), _best_bounded(theirs)
+    body = []
+    for name in dict.fromkeys([*here, *there]):
+        mine, other = here.get(name), there.get(name)
+        cells = [empty_cell("not in this run"), empty_cell("not in this run")]
+        if mine is not None:
+            one, least = mine
+            told = f"{figure(one)} ({spread(one)})" if one["n"] else "–"
+            cells = [f"<td>{told}</td>", factor_cell(least) if least else empty_cell("no factor")]
+        if other is not None and other[0]["n"]:
+            value, factor = figure_text(METRIC, other[0]["median"]), other[1]
+            told = times(factor.value) if factor else "–"
+            cells += [f'<td class="ls-elsewhere">{value}</td>', f'<td class="ls-elsewhere">{told}</td>']
+        else:
+            cells += [empty_cell("not published"), empty_cell("not published")]
+        labels = ours if name in here else theirs
+        body.append(
+            f'<tr><th scope="row">{labels.label_html("workload", name)}</th> {" ".join(cells)}</tr>\n'
+        )
+    if not body:
+        return "<p>Neither side has a control.</p>"
+    heads = ["Control", "Here, requests/s", "Here, over the best row it bounds"]
+    published = ["Published, requests/s", "Published, over the best row it bounds"]
+    cells = [f'<th scope="col">{escape(head)}</th>' for head in heads]
+    cells += [f'<th scope="col" class="ls-elsewhere">{escape(head)}</th>' for head in published]
+    text = "The upstream by itself, beside published figures"
+    content = (
+        f'<table class="ls-table ls-beside"><caption>{text}. Here: the median with its range. Published: not '
+        f"measured here, no range.</caption><thead><tr>{' '.join(cells)}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table>"
+    )
+    return f'<div class="ls-block">{scroll(content, text)}</div>'
+
+
+def _best_bounded(view: View) -> dict[str, tuple[Row, Ratio | None]]:
+    """Each control by its workload, with its figure over the best row that it bounds."""
+    from runner.headroom import headroom
+
+    found = headroom(view.rows(METRIC), view.cases)
+    result = {}
+    for one in controls_of(view):
+        factors = [item.factor for item in found if item.control == one["case"] and item.factor]
+        least = min(factors, key=lambda ratio: ratio.value, default=None)
+        result[str(view.cases[one["case"]].dimensions["workload"])] = one, least
+    return result

@@ -45,8 +45,8 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
 
     - ``n`` accepted samples, of ``wanted``; ``missing`` is how many are not there;
     - ``median``, ``low``, ``high`` of the accepted samples, in SI base units, NaN without any;
-    - ``floor``: in some accepted sample the load generator or the upstream was saturated, so the true
-      value is at least as good as this one;
+    - ``floor``: in some accepted sample the load generator or the upstream was saturated (for the probe's
+      own metrics: the probe), so the true value is at least as good as this one;
     - ``rejected``, ``failed``: attempts that were, and ``reasons`` their codes, joined by "; ";
     - ``band``: the relative noise band of the row's group (0.02 is 2 %), NaN without a twin;
     - ``tier`` from 1 (Int64), or NA and the reason in ``untiered``.
@@ -85,6 +85,12 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
     )
     result["missing"] = (result["wanted"] - result["n"]).clip(lower=0)
     limited_by = _limits(accepted, len(cases))[number]
+    probed = np.array([METRICS[key].probe for key in metrics], dtype=bool)[column]
+    overrun = _flagged(accepted, "probe-saturated", len(cases))[number]
+    # A probe that is late sees headers late, and takes from the gap what it adds to them: no bound for that.
+    gap = np.array([key.startswith("probe_gap") for key in metrics], dtype=bool)[column]
+    result["floor"] = np.where(probed, overrun & ~gap, result["floor"])
+    limited_by = np.where(probed, np.where(overrun, "probe", ""), limited_by)
     counts = [result[name].tolist() for name in ("n", "wanted", "failed")]
     told = zip(result["role"], *counts, limited_by, strict=True)
     foreign = (described["origin"] == "published").to_numpy(dtype=bool)
@@ -92,7 +98,10 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
         [PUBLISHED if theirs else _untiered(*row) for theirs, row in zip(foreign, told, strict=True)],
         dtype=object,
     )
-    rankable = (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0) & ~foreign
+    limited = (limited_by == "probe") & ~result["floor"].to_numpy(dtype=bool)
+    rankable = (
+        (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0) & ~foreign & ~limited
+    )
     tier = assign_tiers(
         group=group[number] * len(metrics) + column,
         higher=np.array([METRICS[key].better == "higher" for key in metrics], dtype=bool)[column],
@@ -160,7 +169,14 @@ def _limits(accepted: pd.DataFrame, size: int) -> npt.NDArray[np.object_]:
     return np.array([", ".join(sorted(names)) for names in roles], dtype=object)
 
 
+def _flagged(accepted: pd.DataFrame, code: str, size: int) -> npt.NDArray[np.bool_]:
+    """By case number: whether some accepted sample has that flag."""
+    those = accepted["flags"].map(lambda codes: code in codes.split("; ")).to_numpy(dtype=bool)
+    return np.bincount(accepted.loc[those, "number"], minlength=size) > 0
+
+
 _LIMITS = {
+    "probe": "limited by the probe",
     "generator": "limited by the load generator",
     "upstream": "limited by the upstream",
     "generator, upstream": "limited by the load generator and the upstream",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +25,9 @@ from runner.checks import (
     judge_workers,
 )
 from runner.client import Identity
+from runner.controls import measure_control
 from runner.driver import Driver
 from runner.errors import ArtifactError, RejectionError, ServerError, SuiteError
-from runner.generators.base import Outcome
 from runner.model import UPSTREAM, Case
 from runner.pending import Pending
 from runner.plan import Plan
@@ -92,7 +91,9 @@ class Bench:
                 self.upstream.ensure()
             if case.role == "control":
                 settle_previous()
-                self._control(pending, folder)
+                assert self.upstream is not None, "a suite with controls has an upstream"
+                control = self.controls[str(case.dimensions["workload"])]
+                measure_control(self.plan, pending, self.upstream, control, folder)
             else:
                 self._serve(pending, folder, settle_previous)
         except ServerError as error:
@@ -149,12 +150,11 @@ class Bench:
             folder,
         )
         pending.commands["server"] = subject.argv
-        clock = _Clock(pending.timing)
         subject.launch(self.upstream)
         settle_previous()
         subject.ready(workload)
-        clock.lap("start")
-        self._measure(pending, subject, workload, rate, folder, clock)
+        pending.lap("start")
+        self._measure(pending, subject, workload, rate, folder)
 
     def _rate(self, case: Case) -> float | None:
         """The rate of an open loop in requests/s; of a ladder's rung, its share of the measured capacity."""
@@ -178,7 +178,6 @@ class Bench:
         workload: Workload,
         rate: float | None,
         folder: Path,
-        clock: _Clock,
     ) -> None:
         findings, upstream, roles = pending.findings, self.upstream, self.plan.layout.roles
         self._check_upstream(pending.case)
@@ -187,7 +186,7 @@ class Bench:
         before = _identify(findings, subject)
         threads = check_affinity(subject.pids(), subject.cpus)
         findings.ok("affinity", f"{threads} threads on CPUs {subject.cpus}")
-        clock.lap("checks_before")
+        pending.lap("checks_before")
 
         driver = Driver(
             plan=self.plan,
@@ -206,9 +205,9 @@ class Bench:
         driver.warm_up()
         subject.must_live()
         count = subject.settled()
-        clock.lap("warmup")
+        pending.lap("warmup")
 
-        outcome = self._load(pending, driver, clock)
+        outcome = driver.measure()
         subject.must_live()
         self._check_upstream(pending.case)  # a fault of the upstream explains whatever the load met
         judge_outcome(findings, outcome)
@@ -226,7 +225,6 @@ class Bench:
             driver.probe(self.plan.loaded.suite.probe.requests, answer)
             subject.must_live()
             self._check_upstream(pending.case)
-            clock.lap("probe")
         after = subject.identities(client.PATIENT_S)
         if count is not None and before is not None and after is not None and recount is not None:
             if self.plan.loaded.suite.upstream or count.timeouts is not None:
@@ -235,48 +233,7 @@ class Bench:
             pending.raw["identity.json"] = _identity_json(before, after, counted)
         check_answer(subject.port, workload, client.PATIENT_S)
         findings.ok("response", "exact answer after the load")
-        clock.lap("checks_after")
-
-    def _control(self, pending: Pending, folder: Path) -> None:
-        """A sample of the upstream by itself: all that goes wrong with it is environmental."""
-        upstream = self.upstream
-        assert upstream is not None, "a suite with controls has an upstream"
-        control, findings = self.controls[str(pending.case.dimensions["workload"])], pending.findings
-        cpus, limit = self.plan.layout.roles[UPSTREAM], self.plan.parameters.foreign_limit
-        clock = _Clock(pending.timing)
-        upstream.check(control)
-        findings.ok("response", "exact answer before the load")
-        driver = Driver(
-            plan=self.plan,
-            pending=pending,
-            folder=folder,
-            request=control,
-            port=upstream.port,
-            rate=None,
-            watched={UPSTREAM: (cpus, upstream.pids)},
-            must_live=lambda: upstream.check(control),
-            glance=lambda: None,
-        )
-        driver.warm_up()
-        clock.lap("warmup")
-        outcome = self._load(pending, driver, clock)
-        upstream.check(control)
-        judge_outcome(findings, outcome)
-        judge_size(findings, outcome, control.expect.size)
-        findings.rejections += findings.failures
-        findings.failures.clear()
-        judge_foreign(findings, pending.fields["witness"].get(UPSTREAM), limit, UPSTREAM)
-        judge_saturation(findings, pending.fields["witness"], ("generator",))
-        findings.ok("response", "exact answer after the load")
-        clock.lap("checks_after")
-
-    def _load(self, pending: Pending, driver: Driver, clock: _Clock) -> Outcome:
-        spent = time.process_time()
-        outcome = driver.measure()
-        clock.lap("measured")
-        pending.timing["runner_cpu"] = time.process_time() - spent
-        pending.fields |= _figures(outcome)
-        return outcome
+        pending.lap("checks_after")
 
     def _check_upstream(self, case: Case) -> None:
         """The upstream lives and answers what this case asks of it. Raises RejectionError."""
@@ -284,19 +241,6 @@ class Bench:
             workload = case.dimensions["workload"]
             direct = next((c for c in self.controls.values() if workload in c.covers), None)
             self.upstream.check(direct)
-
-
-class _Clock:
-    """Seconds between laps, into a dict."""
-
-    def __init__(self, timing: dict[str, float]) -> None:
-        self._timing = timing
-        self._last = time.monotonic()
-
-    def lap(self, name: str) -> None:
-        now = time.monotonic()
-        self._timing[name] = now - self._last
-        self._last = now
 
 
 def _identify(findings: Findings, subject: Subject) -> dict[int, Identity] | None:
@@ -313,20 +257,6 @@ def _identify(findings: Findings, subject: Subject) -> dict[int, Identity] | Non
     else:
         findings.ok("loop", loops)
     return found
-
-
-def _figures(outcome: Outcome) -> dict[str, dict[str, float] | dict[str, int]]:
-    """The fields of a sample that come from the generator's raw files."""
-    return {
-        "metrics": outcome.metrics,
-        "reported": outcome.reported,
-        "counts": {
-            "ok": outcome.ok,
-            "other_status": sum(outcome.statuses.values()) - outcome.ok,
-            "errors": sum(outcome.errors.values()),
-            "cut_off": outcome.cut_off,
-        },
-    }
 
 
 def _identity_json(before: dict[int, Identity], after: dict[int, Identity], counted: int) -> bytes:

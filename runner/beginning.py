@@ -11,19 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runner import machine, probing, provenance, store
+from runner import machine, manifest, provenance, store
 from runner.apps import counter, identity
-from runner.cases import CAPACITY, CONTROL, LADDER
 from runner.errors import ArtifactError, SuiteError
-from runner.generators.base import Load
-from runner.layout import shape
-from runner.model import UPSTREAM, Generator, Lock, Note, Probe, Run, Upstream
+from runner.model import Generator, Lock, Run
 from runner.plan import Options, Plan, check_installed, make
 from runner.redact import Redactor
 from runner.snapshot import Snapshot, snapshot
 from runner.store import RAW
 from runner.suite import LoadedSuite
-from runner.upstream import command, processes
 from runner.writer import RunWriter
 
 LOCK_FILE = Path("locks") / "bench.txt"
@@ -55,7 +51,7 @@ def surroundings(plan: Plan, artifacts: Path, project: Path) -> Surroundings:
     path = project / LOCK_FILE
     lock = provenance.lock_state(path) if path.is_file() else None
     source = snapshot(plan.loaded.directory, artifacts, redactor(project, plan))
-    return Surroundings(fingerprint, lock, source, _comparable(plan, fingerprint, source, lock))
+    return Surroundings(fingerprint, lock, source, manifest.comparable(plan, fingerprint, source, lock))
 
 
 def begin(
@@ -86,16 +82,16 @@ def begin(
         generator=Generator(
             name=plan.generator.name,
             version=plan.generator_version,
-            flags=_flags(plan),
+            flags=manifest.flags(plan),
             notes=plan.generator.notes,
         ),
-        upstream=_upstream(plan, redact),
-        probe=_probe(plan),
-        labels=_labels(plan),
+        upstream=manifest.upstream(plan, redact),
+        probe=manifest.probe(plan),
+        labels=manifest.labels(plan),
         cases=plan.cases,
         comparable=found.comparable,
         facts={"counter_cost_s": identity.cost(counter.Counter()), "load_at_start": machine.load()},
-        warnings=_warnings(plan, found, redact),
+        warnings=manifest.warnings(plan, found.fingerprint, found.source, found.lock, redact),
     )
     writer = RunWriter(artifacts / run.id, run)
     try:
@@ -206,131 +202,3 @@ def _readable(output: Path) -> tuple[list[Run], list[str]]:
 def redactor(project: Path, plan: Plan) -> Redactor:
     """Replaces this machine's and the project's names in what the run stores."""
     return Redactor.of_this_machine(project, suite=plan.loaded.directory)
-
-
-def _labels(plan: Plan) -> dict[str, dict[str, str]]:
-    suite = plan.loaded.suite
-    labels = {
-        "server": {server.name: server.label or server.name for server in suite.server},
-        "workload": {item.name: item.label or item.name for item in [*suite.workload, *suite.control]},
-        "series": _series_labels(plan),
-    }
-    if suite.control and suite.upstream:
-        labels["server"][UPSTREAM] = suite.upstream.label or UPSTREAM
-    if plan.parameters.ladder:
-        labels["load"] = {CAPACITY: "capacity (closed loop)"}
-        labels["load"] |= {f"{100 * share:.0f}": f"{100 * share:.0f} %" for share in plan.parameters.ladder}
-    return labels
-
-
-def _series_labels(plan: Plan) -> dict[str, str]:
-    own = {series.name: series.label or series.name for series in plan.loaded.suite.series}
-    if plan.parameters.workers:
-        own = {f"workers-{n}": f"{n} worker{'s' if n > 1 else ''}" for n in plan.parameters.workers}
-    if plan.parameters.ladder:
-        own |= {CAPACITY: "Capacity, closed loop", LADDER: "Load ladder, open loop"}
-    if plan.loaded.suite.control:
-        own |= {CONTROL: "Upstream by itself"}
-    return own
-
-
-def _upstream(plan: Plan, redact: Redactor) -> Upstream | None:
-    table = plan.loaded.suite.upstream
-    if table is None:
-        return None
-    cpus = plan.layout.roles[UPSTREAM]
-    return Upstream(
-        label=table.label or UPSTREAM,
-        processes=processes(table, cpus),
-        command=redact.value(command(table, cpus, "{port}")),
-    )
-
-
-def _probe(plan: Plan) -> Probe | None:
-    table = plan.loaded.suite.probe
-    if table is None:
-        return None
-    return Probe(requests=table.requests, client=probing.client())
-
-
-def _flags(plan: Plan) -> list[str]:
-    parameters = plan.parameters
-    load = Load(
-        "",
-        parameters.connections,
-        parameters.duration,
-        rate=parameters.rate,
-        threads=len(plan.layout.roles["generator"]),
-    )
-    return plan.generator.flags(load)
-
-
-def _comparable(
-    plan: Plan, fingerprint: dict[str, Any], source: Snapshot, lock: Lock | None
-) -> dict[str, Any]:
-    """What two runs must share for their figures to be compared, by name."""
-    suite, parameters = plan.loaded.suite, plan.parameters
-    return {
-        "application": suite.app or suite.name,
-        "application_sha256": source.sha256,
-        "workloads": {
-            workload.name: hashlib.sha256(workload.model_dump_json(exclude={"label"}).encode()).hexdigest()[
-                :16
-            ]
-            for workload in suite.workload
-            if workload.name in parameters.workloads
-        },
-        **_beside(plan),
-        "generator": plan.generator.name,
-        "generator_version": plan.generator_version,
-        "generator_flags": _flags(plan),
-        "duration": parameters.duration,
-        "warmup": parameters.warmup,
-        "rate": parameters.rate,
-        "machine": machine.machine_key(fingerprint),
-        "python": machine.python_build()["version"],
-        "lock": lock.sha256 if lock else None,
-        "layout": shape(plan.layout),
-    }
-
-
-def _beside(plan: Plan) -> dict[str, Any]:
-    """What stands beside the server, by name; nothing where a suite has neither."""
-    suite, parameters = plan.loaded.suite, plan.parameters
-    found: dict[str, Any] = {}
-    if suite.upstream:
-        table = suite.upstream.model_dump_json(exclude={"label"})
-        found["upstream"] = hashlib.sha256(table.encode()).hexdigest()[:16]
-    if suite.probe:
-        found["probe"] = suite.probe.requests
-    if parameters.ladder:
-        found["ladder"] = parameters.ladder
-    return found
-
-
-def _warnings(plan: Plan, found: Surroundings, redact: Redactor) -> list[Note]:
-    """What a reader must know of the surroundings, beside the numbers."""
-    layout, repeats, notes = plan.layout, plan.parameters.repeats, []
-
-    def note(code: str, message: str) -> None:
-        notes.append(Note(code=code, message=message))
-
-    if layout.shared:
-        note("shared-cpus", f"shared CPUs: {layout.note}")
-    elif layout.note:
-        note("layout", layout.note)
-    virtual = found.fingerprint.get("virtualisation")
-    if virtual not in (None, "none", "bare metal", "unknown"):
-        note("virtual", f"not bare metal: {virtual}")
-    if found.lock is None:
-        note("no-lock", "captured without a lock file")
-    elif not found.lock.matches:
-        note("lock-drift", "installed packages differ from the lock")
-    if repeats < 5:
-        note("few-samples", f"{repeats} {'sample' if repeats == 1 else 'samples'} a case; rankings want five")
-    if redact.text(plan.loaded.file.text) != plan.loaded.file.text:
-        # Verbatim all the same: its hash is what a resumed run is recognised by.
-        note("names", "the suite file, stored as it is, names this machine, its user or a folder of theirs")
-    if found.source.archive is None:
-        note("no-snapshot", "the source is over 8 MiB and not stored with the run")
-    return notes

@@ -13,16 +13,17 @@ LADDER = "ladder"
 CONTROL = "control"
 
 
-def cases_of(suite: Suite, parameters: Parameters, upstreams: int = 1) -> list[Case]:
+def cases_of(suite: Suite, parameters: Parameters, cpus: int = 1, upstreams: int = 1) -> list[Case]:
     """Every case of the chosen servers, workloads and workers, with twins and controls, in file order.
 
     ``parameters.workers`` empty keeps each series' own number of workers; otherwise each series is run
     with those numbers instead, once where two series become the same, as series ``workers-N``. Likewise
     ``parameters.connections`` replace a series' own where they were chosen, as series ``connections-N``.
     With ``parameters.ladder`` each becomes a closed-loop case, series ``capacity``, and one open-loop case
-    for each load, series ``ladder``. ``upstreams`` is how many processes the upstream has.
+    for each load, series ``ladder``. ``cpus`` is how many the server has, for series that want a worker for
+    each; ``upstreams`` how many processes the upstream has.
     """
-    found = _plain(suite, parameters)
+    found = _plain(suite, parameters, cpus)
     if parameters.ladder:
         found = [rung for case in found for rung in _rungs(case, parameters.ladder)]
     result = list(found)
@@ -37,7 +38,7 @@ def cases_of(suite: Suite, parameters: Parameters, upstreams: int = 1) -> list[C
     return result + _controls(suite, found, upstreams)
 
 
-def _plain(suite: Suite, parameters: Parameters) -> list[Case]:
+def _plain(suite: Suite, parameters: Parameters, cpus: int) -> list[Case]:
     servers = {server.name: server for server in suite.server}
     workloads = {workload.name: workload for workload in suite.workload}
     found: dict[str, Case] = {}
@@ -46,7 +47,7 @@ def _plain(suite: Suite, parameters: Parameters) -> list[Case]:
         if parameters.connections_chosen and connections != parameters.connections:
             connections = parameters.connections
             name = f"connections-{connections}"
-        for workers in parameters.workers or [series.workers]:
+        for workers in parameters.workers or [cpus if series.workers == "cpus" else series.workers]:
             for server in parameters.servers:
                 for workload in parameters.workloads:
                     if not _covers(series.servers, server) or not _covers(series.workloads, workload):

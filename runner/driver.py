@@ -72,10 +72,12 @@ class Driver:
     def measure(self) -> Outcome:
         """Run the generator once, with the witness inside its window, and read what it wrote.
 
-        Raises RejectionError (``generator``), or what ``must_live`` and ``glance`` raise.
+        The sample's figures, witness and times are put into ``pending``. Raises RejectionError
+        (``generator``), or what ``must_live`` and ``glance`` raise.
         """
         seconds, roles, scratch = self.plan.parameters.duration, self.plan.layout.roles, self.folder / "load"
         broken: RejectionError | None = None
+        spent = time.process_time()
         with self._generate(scratch, seconds, "generator") as generator:
             witness = Witness(
                 {
@@ -100,19 +102,32 @@ class Driver:
             self.pending.fields["witness"] = witness.stop()
             if status is None:
                 status = generator.wait(GENERATOR_GRACE_S)
+        self.pending.lap("measured")
+        self.pending.timing["runner_cpu"] = time.process_time() - spent
         self._keep(scratch)
         if broken is not None:
             raise broken
         if status is None:
             raise RejectionError("generator", f"the generator did not end within {GENERATOR_GRACE_S:.0f} s")
         try:
-            return self.plan.generator.read(scratch)
+            outcome = self.plan.generator.read(scratch)
         except GeneratorError as error:
             self.must_live()  # what is loaded is dead: that is the reason, not what it did to the generator
             log = tail(scratch / "generator.log")
             raise RejectionError(
                 "generator", f"the generator ended with status {status}: {error.message}; {log}"
             ) from error
+        self.pending.fields |= {
+            "metrics": outcome.metrics,
+            "reported": outcome.reported,
+            "counts": {
+                "ok": outcome.ok,
+                "other_status": sum(outcome.statuses.values()) - outcome.ok,
+                "errors": sum(outcome.errors.values()),
+                "cut_off": outcome.cut_off,
+            },
+        }
+        return outcome
 
     def probe(self, requests: int, answer: bytes) -> None:
         """Time so many requests one by one, on the generator's CPUs, and judge them.
@@ -144,6 +159,7 @@ class Driver:
             outcome = probing.read(scratch)
         except GeneratorError as error:
             raise RejectionError("probe", error.message) from error
+        self.pending.lap("probe")
         self.pending.fields["metrics"] |= outcome.metrics
         probing.judge(self.pending.findings, outcome)
         limit = self.plan.parameters.foreign_limit

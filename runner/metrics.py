@@ -32,6 +32,11 @@ class Metric:
     display_unit: str = ""
     digits: int = 3
 
+    @property
+    def probe(self) -> bool:
+        """Whether it is the probe's, which a saturated load generator does not limit."""
+        return self.key.startswith("probe_")
+
     def show(self, value: float) -> str:
         """The shown number, without its unit: thousands grouped, ``digits`` significant digits."""
         shown = value * self.scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,10 +16,21 @@ Servers = Annotated[list[str] | None, typer.Option("--server", help="Only this s
 Workloads = Annotated[
     list[str] | None, typer.Option("--workload", help="Only this workload; repeat for more.")
 ]
+
+
+def _workers(text: str) -> int | str:
+    if text != "cpus" and not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1024):
+        raise typer.BadParameter(f"{text!r} is neither a number from 1 to 1024 nor cpus")
+    return text if text == "cpus" else int(text)
+
+
 Workers = Annotated[
-    list[int] | None,
+    list[Any] | None,
     typer.Option(
-        "--workers", min=1, max=1024, help="Worker processes, instead of each series' own; repeatable."
+        "--workers",
+        metavar="N|cpus",
+        parser=_workers,
+        help="Worker processes, instead of each series' own; cpus: one a CPU of the server; repeatable.",
     ),
 ]
 Duration = Annotated[float | None, typer.Option(min=0.1, max=3600, help="Seconds a sample is measured.")]

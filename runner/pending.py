@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +40,13 @@ class Pending:
     raw: dict[str, bytes] = field(default_factory=dict)
     folder: Path | None = None
     subject: Subject | None = None
+    _lapped: float = field(default_factory=time.monotonic)
+
+    def lap(self, name: str) -> None:
+        """Time the step that ends now, from the end of the one before it."""
+        now = time.monotonic()
+        self.timing[name] = now - self._lapped
+        self._lapped = now
 
     def begin_stop(self) -> None:
         """Ask the server to stop."""

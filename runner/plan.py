@@ -14,7 +14,7 @@ from runner.cases import cases_of
 from runner.errors import MachineError, SuiteError
 from runner.generators import pick
 from runner.generators.base import Load, LoadGenerator
-from runner.layout import parse_overrides, plan_layout
+from runner.layout import MOST, parse_overrides, plan_layout
 from runner.model import UPSTREAM, Case, Layout, Parameters, rounds
 from runner.progress import duration
 from runner.suite import LoadedSuite
@@ -35,11 +35,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Options:
-    """The command line's choices; None or empty means the suite's own."""
+    """The command line's choices; None or empty means the suite's own.
+
+    Among ``workers``, "cpus" stands for as many as the server has CPUs.
+    """
 
     servers: list[str] = field(default_factory=list)
     workloads: list[str] = field(default_factory=list)
-    workers: list[int] = field(default_factory=list)
+    workers: list[int | str] = field(default_factory=list)
     connections: int | None = None
     duration: float | None = None
     warmup: float | None = None
@@ -88,10 +91,11 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
     _check_rate(options.rate, options.ladder)
     suite, defaults = loaded.suite, loaded.suite.defaults
     full = not options.servers and not options.workloads
+    cpus = _server_cpus(options, suite)
     parameters = Parameters(
         servers=suites.select(suite, "server", options.servers),
         workloads=suites.select(suite, "workload", options.workloads),
-        workers=options.workers,
+        workers=list(dict.fromkeys(cpus if n == "cpus" else int(n) for n in options.workers)),
         connections=_or(options.connections, defaults.connections),
         connections_chosen=options.connections is not None,
         duration=_or(options.duration, defaults.duration),
@@ -103,7 +107,7 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         foreign_limit=_or(options.foreign_limit, defaults.foreign_limit),
         ladder=list(LADDER) if options.ladder else [],
     )
-    cases = cases_of(suite, parameters)
+    cases = cases_of(suite, parameters, cpus)
     if not cases:
         raise SuiteError(
             f"suite {suite.name!r} has no case for this choice of servers and workloads",
@@ -111,9 +115,10 @@ def make(loaded: LoadedSuite, options: Options) -> Plan:
         )
     _check_environments(suite, parameters)
     _check_open_files(cases)
-    layout = _layout(options.cpus, suite, cases)
+    most = max(int(case.dimensions["workers"]) for case in cases if case.role != "control")
+    layout = _layout(options.cpus, suite, most)
     if suite.upstream:
-        cases = cases_of(suite, parameters, processes(suite.upstream, layout.roles[UPSTREAM]))
+        cases = cases_of(suite, parameters, cpus, processes(suite.upstream, layout.roles[UPSTREAM]))
     generator, found = _generator(options.generator)
     plan = Plan(loaded, parameters, cases, layout, generator, found)
     _check_generator(plan)
@@ -247,10 +252,14 @@ def _check_environments(suite: suites.Suite, parameters: Parameters) -> None:
             )
 
 
-def _layout(cpus: list[str], suite: suites.Suite, cases: list[Case]) -> Layout:
-    workers = max(int(case.dimensions["workers"]) for case in cases if case.role != "control")
+def _layout(cpus: list[str], suite: suites.Suite, workers: int) -> Layout:
     roles = ["server", *([UPSTREAM] if suite.upstream else []), "generator"]
     return plan_layout(roles, workers=workers, overrides=parse_overrides(cpus))
+
+
+def _server_cpus(options: Options, suite: suites.Suite) -> int:
+    """How many CPUs a server gets that may have as many as any role."""
+    return len(_layout(options.cpus, suite, MOST).roles["server"])
 
 
 def _generator(name: str | None) -> tuple[LoadGenerator, str]:

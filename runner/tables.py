@@ -10,7 +10,17 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from runner.model import Id
-from runner.texts import Argument, Distribution, HeaderName, HeaderValue, Json, Target, Text, Variable
+from runner.texts import (
+    Argument,
+    Distribution,
+    HeaderName,
+    HeaderValue,
+    Json,
+    Target,
+    Text,
+    Variable,
+    Workers,
+)
 
 _CHARACTERS = string.ascii_letters + string.digits
 
@@ -165,13 +175,16 @@ class Probe(Table):
 
 
 class Series(Table):
-    """Which servers and workloads run with how many workers and connections; ``["*"]`` means all."""
+    """Which servers and workloads run with how many workers and connections; ``["*"]`` means all.
+
+    ``workers`` may be ``"cpus"``: as many as the server has CPUs.
+    """
 
     name: Id
     label: str = ""
     servers: list[str] = ["*"]
     workloads: list[str] = ["*"]
-    workers: Annotated[int, Field(ge=1, le=1024)] = 1
+    workers: Workers = 1
     connections: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 

@@ -104,6 +104,14 @@ def _check_json(value: Any, place: str) -> None:
             raise ValueError(f"{where}JSON has no {found(value)}")
 
 
+def _workers(value: Any) -> Any:
+    if value != "cpus" and (isinstance(value, bool) or not isinstance(value, int)):
+        raise ValueError('must be a whole number, or "cpus"')
+    if value != "cpus" and not 1 <= value <= 1024:
+        raise ValueError('must be from 1 to 1024, or "cpus"')
+    return value
+
+
 Text = Annotated[str, AfterValidator(_no_nul)]
 Argument = Annotated[str, AfterValidator(_argument)]
 Variable = Annotated[str, AfterValidator(_variable)]
@@ -112,3 +120,5 @@ Target = Annotated[str, AfterValidator(_target)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]
 HeaderValue = Annotated[str, AfterValidator(_header_value)]
 Json = Annotated[Any, AfterValidator(_json)]
+Workers = Annotated[Any, AfterValidator(_workers)]
+"""A whole number from 1 to 1024, or "cpus"."""

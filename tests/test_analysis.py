@@ -155,6 +155,24 @@ def test_a_busy_cpu_is_as_good_as_a_busy_thread() -> None:
     assert bool(analysis.attempts([run])["floor"].iloc[0])
 
 
+def test_a_saturated_generator_bounds_no_figure_of_the_probe_and_a_saturated_probe_only_its_own() -> None:
+    both = {"rps": 100.0, "probe_headers_p50": 0.01, "probe_gap_p50": 0.001}
+    lane, other = case("a"), case("b")
+    late = [{"code": "probe-saturated", "message": "late"}]
+    samples = [sample(lane, i, None, metrics=both, witness=saturated("generator")) for i in (1, 2)]
+    samples += [sample(other, i, None, metrics=both, flags=late) for i in (1, 2)]
+    table = summary([stored([lane, other], samples, repeats=2)]).set_index(["case", "metric"])
+    found = {key: (bool(row["floor"]), row["untiered"]) for key, row in table.iterrows()}
+    a, b = lane.id, other.id
+    assert found[a, "rps"] == (True, "limited by the load generator")
+    assert found[a, "probe_headers_p50"] == found[a, "probe_gap_p50"] == (False, "")
+    assert found[b, "rps"] == (False, "")
+    assert found[b, "probe_headers_p50"] == (True, "limited by the probe")
+    # What a late probe adds to the headers it takes from the gap: no bound, and no tier.
+    assert found[b, "probe_gap_p50"] == (False, "limited by the probe")
+    assert pd.isna(table.loc[(b, "probe_gap_p50"), "tier"])
+
+
 def test_evidence_that_contradicts_itself_is_refused() -> None:
     a = case("a")
     with pytest.raises(AnalysisError, match=r"run run: case 'a/get/w1', round 2: two accepted attempts"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.synthetic import write_run
-from runner import beginning, plan, store, suite
+from runner import beginning, manifest, plan, store, suite
 from runner.errors import ArtifactError
 from runner.generators import GENERATORS
 from runner.plan import Options
@@ -255,3 +256,11 @@ def test_a_log_beside_the_suite_does_not_keep_a_run_from_being_resumed(tmp_path:
     (tmp_path / "app.py").write_text("changed = True\n")
     with pytest.raises(ArtifactError, match="application_sha256"):
         beginning.resume(made, found, tmp_path)
+
+
+def test_a_workload_without_new_keys_is_the_same_as_in_format_1_0() -> None:
+    """Or no run of today could be compared with those captured before."""
+    stored = json.loads((ROOT / "artifacts" / "ref-rest-one-worker" / "run.json").read_text())
+    assert stored["schema_version"] == "1.0"
+    workloads = suite.load("rest").suite.workload
+    assert {item.name: manifest._fingerprint(item) for item in workloads} == stored["comparable"]["workloads"]

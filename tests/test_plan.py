@@ -232,3 +232,20 @@ def test_the_command_says_so_without_a_traceback(tmp_path: Path, arguments: list
 def test_a_rate_that_nothing_sends() -> None:
     with pytest.raises(SuiteError, match="more than any generator sends"):
         plans.make(suites.load("rest"), Options(rate=1e300))
+
+
+def test_cpus_as_a_number_of_workers_is_what_the_server_has(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
+    chosen = make(tmp_path, Options(workers=[1, "cpus", 3], cpus=["server=0-2", "generator=5-7"]))
+    assert chosen.parameters.workers == [1, 3]
+
+
+def test_a_ladder_and_a_rate_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="--rate and --ladder"):
+        make(tmp_path, Options(rate=100, ladder=True))
+
+
+def test_a_ladder_needs_a_generator_of_open_loops(tmp_path: Path) -> None:
+    with pytest.raises(GeneratorError, match="open loop"):
+        make(tmp_path, Options(ladder=True, generator="k9"))
+    assert make(tmp_path, Options(ladder=True, generator="oha")).parameters.twin is False

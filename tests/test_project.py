@@ -278,7 +278,7 @@ def test_local_links_of_documents_exist() -> None:
 
 
 def test_contributing_server_is_valid_in_a_copy_of_rest() -> None:
-    server, _ = fenced("CONTRIBUTING.md", "toml")
+    server, _, _ = fenced("CONTRIBUTING.md", "toml")
     rest = (suites.BUNDLED / "rest.toml").read_text("utf-8")
     suite = suites.parse(f"{rest}\n{server}", "mine.toml")
     added = suite.server[-1]
@@ -294,10 +294,19 @@ def test_contributing_server_is_valid_in_a_copy_of_rest() -> None:
 
 
 def test_contributing_suite_is_valid() -> None:
-    _, own = fenced("CONTRIBUTING.md", "toml")
+    _, own, _ = fenced("CONTRIBUTING.md", "toml")
     suite = suites.parse(own, "files.toml")
     assert suite.identity is None
     assert [server.name for server in suite.server] == ["http.server"]
+
+
+def test_contributing_upstream_is_valid_in_that_suite() -> None:
+    _, own, beside = fenced("CONTRIBUTING.md", "toml")
+    suite = suites.parse(f"{own}\n{beside}", "files.toml")
+    assert suite.upstream
+    assert suite.probe
+    assert [control.covers for control in suite.control] == [["forward"]]
+    assert suite.control[0].content == suite.workload[-1].content
 
 
 def test_readme_pin_is_valid() -> None:

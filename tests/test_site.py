@@ -28,7 +28,7 @@ from hooks import loading
 from runner import analysis, store
 from runner.export import as_csv
 from runner.metrics import METRICS
-from runner.model import Case, Note, Run, Sample
+from runner.model import SCHEMA_VERSION, Case, Note, Run, Sample
 
 
 @pytest.fixture
@@ -504,7 +504,7 @@ def broken(builder: Builder, what: str) -> str:
         return r"ref-run/run\.json is not the manifest that was pinned.*\n  Restore the run folder"
     if what == "version":
         manifest.write_text(
-            manifest.read_text().replace('"schema_version": "1.0"', '"schema_version": "9.0"')
+            manifest.read_text().replace(f'"schema_version": "{SCHEMA_VERSION}"', '"schema_version": "9.0"')
         )
         pin(builder.artifacts, rest="ref-run")
         return r"run\.json: schema_version is '9\.0'"

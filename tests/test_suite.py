@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from runner import suite as suites
-from runner.cases import cases_of, round_order
+from runner.cases import capacity_of, cases_of, round_order, stages
 from runner.errors import SuiteError
 from runner.model import Case, Parameters
 from runner.suite import Suite, parse
+from runner.tables import Payload
 
 GOOD = """
 name = "mine"
@@ -134,10 +136,18 @@ def test_a_wrong_type_or_value_is_named_with_file_table_and_key(old: str, new: s
         (
             "workers = 4",
             "workers = true",
-            "[[series]] 'scaling': workers: must be a whole number (found true)",
+            "[[series]] 'scaling': workers: must be a whole number, or \"cpus\" (found true)",
         ),
-        ("workers = 4", 'workers = "4"', "[[series]] 'scaling': workers: must be a whole number (found '4')"),
-        ("workers = 4", "workers = 4.0", "[[series]] 'scaling': workers: must be a whole number (found 4.0)"),
+        (
+            "workers = 4",
+            'workers = "4"',
+            "[[series]] 'scaling': workers: must be a whole number, or \"cpus\" (found '4')",
+        ),
+        (
+            "workers = 4",
+            "workers = 4.0",
+            "[[series]] 'scaling': workers: must be a whole number, or \"cpus\" (found 4.0)",
+        ),
         (
             "[twin]",
             '[defaults]\nduration = "0.3"\n[twin]',
@@ -409,6 +419,87 @@ def test_workers_of_the_command_line_replace_those_of_the_series_once() -> None:
     suite = parse(GOOD, "mine.toml")
     cases = cases_of(suite, parameters(suite, workers=[2], twin=False))
     assert ids(cases) == ["one/get/w2/c100", "one/proxy/w2/c100", "two/get/w2/c100"]
+
+
+def test_a_series_may_have_a_worker_for_each_cpu_of_the_server() -> None:
+    text = GOOD.replace("workers = 4", 'workers = "cpus"')
+    assert text != GOOD
+    suite = parse(text, "mine.toml")
+    assert "one/get/w3/c100" in ids(cases_of(suite, parameters(suite, twin=False), cpus=3))
+    with pytest.raises(SuiteError, match="workers"):
+        parse(GOOD.replace("workers = 4", 'workers = "many"'), "mine.toml")
+
+
+UPSTREAM = """
+[upstream]
+command = ["echo", "{port}"]
+
+[[control]]
+name = "direct"
+path = "/"
+covers = ["get"]
+"""
+
+
+def test_controls_come_last_at_the_most_connections_of_what_they_cover() -> None:
+    suite = parse(GOOD + UPSTREAM, "mine.toml")
+    cases = cases_of(suite, parameters(suite), upstreams=2)
+    control = cases[-1]
+    assert (control.id, control.role, control.series) == ("upstream/direct/w2/c100", "control", "control")
+    assert control.covers == ["get"]
+    chosen = parameters(suite, twin=False, workloads=["proxy"])
+    assert all(case.role == "case" for case in cases_of(suite, chosen))
+
+
+def test_stages_put_capacities_first_and_controls_around_the_rounds() -> None:
+    suite = parse(GOOD + UPSTREAM, "mine.toml")
+    asked = parameters(suite, repeats=2, twin=False)
+    order = [(repeat, case.role) for repeat, stage in stages(cases_of(suite, asked), asked) for case in stage]
+    assert order == [(1, "control")] + [(1, "case")] * 4 + [(2, "control")] + [(2, "case")] * 4 + [
+        (3, "control")
+    ]
+    ladder = parameters(suite, repeats=2, twin=False, servers=["two"], workloads=["get"], ladder=[0.2, 0.9])
+    found = cases_of(suite, ladder)
+    loads = [
+        case.dimensions["load"]
+        for _, stage in stages(found, ladder)
+        for case in stage
+        if "load" in case.dimensions
+    ]
+    assert loads[:2] == ["capacity", "capacity"]
+    assert sorted(map(str, loads[2:])) == ["20", "20", "90", "90"]
+    assert capacity_of(found[1], found) is found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (UPSTREAM.replace('["get"]', '["none"]'), "covers names unknown 'none'"),
+        (UPSTREAM.replace('name = "direct"', 'name = "get"'), "has the name of a workload"),
+        (UPSTREAM.replace('["get"]', "[]"), "covers"),
+        (UPSTREAM[UPSTREAM.index("[[control]]") :], r"there is no \[upstream\]"),
+        (UPSTREAM + "slow = 0\n", "slow"),
+        (UPSTREAM + "expect = { echo = true }\n", "no body that could come back"),
+        (UPSTREAM + 'body = "x"\npayload = { size = 3 }\n', "body and payload"),
+        (
+            UPSTREAM + "payload = { size = 3 }\nexpect = { echo = true, size = 4 }\n",
+            "the body that comes back has 3",
+        ),
+        ("[probe]\nrequests = 0\n", "probe: requests"),
+    ],
+)
+def test_mistakes_in_an_upstream_a_control_or_a_probe_are_named(text: str, message: str) -> None:
+    with pytest.raises(SuiteError, match=message):
+        parse(GOOD + text, "mine.toml")
+
+
+def test_a_payload_is_the_same_everywhere_and_exactly_as_long_as_it_says() -> None:
+    payload = Payload(before='{"data": "', size=1024, after='"}', seed=1)
+    assert len(payload.text) == 1036
+    assert (payload.text[:10], payload.text[-2:]) == ('{"data": "', '"}')
+    digest = hashlib.sha256(payload.text.encode()).hexdigest()
+    assert digest == "90ff608417d8c4b8726750b9634eb890d7405f9988490fe244527c2d12ec11e6"
+    assert Payload(size=64, seed=2).text != Payload(size=64, seed=3).text
 
 
 # Order
