@@ -76,7 +76,7 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     if not tiered:
         return head + _unranked(view, measured, unit)
     leader = tiered[0]
-    rest = [row for row in tiered[1:] if row["tier"] == leader["tier"]]
+    rest = [row for row in tiered[1:] if _like(leader, row)]
     if leader["tier"] > 1 or possible_rivals(rows, leader):
         # Something without a tier may belong above, so nobody can be said to lead.
         text = f"{_name(view, leader)} is the best of the ranked with {_figures(leader)} {unit}"
@@ -87,7 +87,18 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     if rest:
         names = join_names(f"{_name(view, row)} ({figure(row)})" for row in rest)
         text += f"; this run cannot tell {names} from it"
-    return f"{head}{text}.{_last(view, tiered, unit)}{_without_tier(view, rows)}"
+    last = "" if tiered[-1] in rest else _last(view, tiered, unit)
+    return f"{head}{text}.{last}{_without_tier(view, rows)}"
+
+
+def _like(leader: Row, row: Row) -> bool:
+    """Whether this run cannot tell a row from the leader; a row of a lower tier may be such a one.
+
+    It is compared with its own tier's leader only when tiers are formed, because overlap is not transitive.
+    """
+    from runner.verdicts import verdict
+
+    return verdict(leader, row, str(leader["metric"])).relation == "indistinguishable"
 
 
 def _unranked(view: View, measured: list[Row], unit: str) -> str:
@@ -106,7 +117,7 @@ def _last(view: View, tiered: list[Row], unit: str) -> str:
     from runner.verdicts import ratio
 
     leader, last = tiered[0], tiered[-1]
-    if leader["tier"] == last["tier"]:
+    if leader is last:
         return ""
     text = f" Last of {last['tier']} tiers comes {_name(view, last)} with {figure(last)} {unit}"
     top, bottom = (leader, last) if METRICS[leader["metric"]].better == "higher" else (last, leader)

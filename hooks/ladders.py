@@ -182,12 +182,13 @@ def _mark(found: Knee) -> list[dict[str, Any]]:
 def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: Knee | None) -> str:
     """One row a load: what was offered and achieved, and the percentiles."""
     by_load = {rung.load: rung for rung in _rungs(view, key, rungs)}
+    remarked = any(doubts(*rows.values()) for rows in rungs.values())
     body = []
     for load, rows in rungs.items():
         rung = by_load.get(load)
         offered = rung.offered if rung is not None else None
         reached = rung.reached if rung is not None else None
-        remarks = doubts(*rows.values())
+        told = escape("; ".join(doubts(*rows.values()))) or "–"
         knee = ' <span class="ls-tier">the knee</span>' if found and found.load == load else ""
         body.append(
             row(
@@ -196,14 +197,14 @@ def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: 
                 _cell(rows.get("rps")),
                 {True: "yes", False: "no", None: "–"}[reached],
                 *(_cell(rows.get(metric)) for metric in PERCENTILES),
-                escape("; ".join(remarks)) or "–",
+                *([told] if remarked else []),
             )
         )
     heads = ["Load", "Offered, requests/s", "Achieved, requests/s", "Rate reached"]
     heads += [f"{METRICS[metric].label.split(' ')[0]} (open loop), ms" for metric in PERCENTILES]
     return table(
         f"Load ladder ({describe_fixed(view, dict(key))}): medians with range and number of samples",
-        [*heads, "Remarks"],
+        [*heads, *(["Remarks"] if remarked else [])],
         body,
         "ls-samples",
     )

@@ -247,6 +247,17 @@ def test_findings_name_leader_tier_factor_and_noise(plain: View) -> None:
     assert "25 samples taken: 25 accepted, 0 rejected" in found
 
 
+def test_findings_call_nobody_alone_whom_a_lower_tier_reaches() -> None:
+    """c belongs to b's tier, and its widest sample reaches a, which b does not."""
+    run = measured({"a": [100, 101, 104], "b": [90, 91, 92], "c": [80, 85, 101]}, repeats=3)
+    view = view_of(run)
+    tiers = {row["case"]: row["tier"] for row in view.rows("rps")}
+    assert list(tiers.values()) == [1, 2, 2]
+    found = findings(view)
+    assert "a leads with 101.0 (100.0–104.0) requests/s; this run cannot tell c (85.00) from it." in found
+    assert "Last of" not in found
+
+
 def test_findings_name_nobody_first_above_a_floor() -> None:
     found = findings(run_with(floor=True))
     assert "b is the best of the ranked with 500.0" in found
@@ -365,6 +376,7 @@ def test_every_block_call_works_with_a_pin_alone(plain: View) -> None:
     calls = calls_of(plain)
     needing_more = {"value", "ratio", "param", "claim", "ratios", "compare"}
     needing_another_run = {"published", "beside", "differences", "statements", "scaling", "ladder"}
+    needing_another_run |= {"controls_beside"}
     without_pin = {"publications", "runs", "newest_local"}
     for name, call in calls.functions().items():
         if name in without_pin:
