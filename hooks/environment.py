@@ -39,10 +39,8 @@ def software_block(view: View) -> str:
 def summary_line(view: View) -> str:
     """What was measured, on what, as one line of text."""
     run = view.run
-    servers = len(view.dimensions.get("server", []))
-    workloads = len(view.dimensions.get("workload", []))
     controls = sum(case.role == "control" for case in run.cases)
-    what = [_count(servers, "server"), _count(workloads, "workload")]
+    what = [_of(view, name) for name in ("server", "workload")]
     what.append(_count(len(run.cases) - controls, "case"))
     if controls:
         what.append(_count(controls, "control"))
@@ -55,6 +53,14 @@ def summary_line(view: View) -> str:
     if isinstance(virtual, str) and virtual not in ("none", "bare metal", "unknown"):
         where.append(f"virtual ({virtual})")
     return f"{', '.join(what)}; {', '.join(where) or 'machine not recorded'}"
+
+
+def _of(view: View, dimension: str) -> str:
+    """``3 of 14 servers`` where the run has some of its suite's, whose title speaks of all."""
+    beside = {str(c.dimensions.get(dimension)) for c in view.run.cases if c.role == "control"}
+    known = view.run.labels.get(dimension, {}).keys() - beside
+    count = len(view.dimensions.get(dimension, []))
+    return f"{count} of {_count(len(known), dimension)}" if len(known) > count else _count(count, dimension)
 
 
 def upstream_words(run: Run) -> str:

@@ -150,7 +150,7 @@ def test_a_bistable_case_shows_all_its_samples(site: Builder) -> None:
 def test_the_upstreams_limit_is_told_as_such(site: Builder) -> None:
     text = article(site, "proxy").text
     assert "In 1 of 24 cases the load generator or the upstream was at its limit" in text
-    assert "5 servers, 4 workloads, 24 cases, 2 controls" in text
+    assert "5 of 13 servers, 4 workloads, 24 cases, 2 controls" in text
 
 
 def test_the_clients_settings_on_the_page_are_those_of_the_application(site: Builder) -> None:

@@ -32,7 +32,7 @@ def python(program: Path, *arguments: str) -> str:
 
 
 def proxied(
-    upstream: list[str], proxy: list[str] | None = None, *, slow: float = 1.0, extra: str = ""
+    upstream: list[str], proxy: list[str] | None = None, *, slow: float = 10.0, extra: str = ""
 ) -> str:
     """A suite of the truth proxy in front of a truth server, with a control, which gets no other faults."""
     control = (
@@ -99,7 +99,7 @@ class Trigger(Silent):
     ("fault", "told"),
     [
         (["--mode", "die"], "ended with status 3"),
-        (["--mode", "two-mode", "--slow", "0.6", "--every", "1"], "timed out"),
+        (["--mode", "two-mode", "--slow", "2.5", "--every", "1"], "timed out"),
         (["--mode", "altered", "--every", "1"], "not JSON"),
     ],
     ids=["dies", "too slow", "alters a byte"],
@@ -107,7 +107,7 @@ class Trigger(Silent):
 def test_what_is_wrong_with_the_upstream_rejects(tmp_path: Path, fault: list[str], told: str) -> None:
     """The proxy's own timeout fires too where the upstream is slow: the upstream explains it."""
     trigger = tmp_path / "trigger"
-    text = proxied([*fault, "--trigger", str(trigger)], ["--timeout", "0.3"], slow=0.2)
+    text = proxied([*fault, "--trigger", str(trigger)], ["--timeout", "0.5"], slow=1.0)
     stored = capture_run(tmp_path, text, Trigger(trigger), twin=False, duration=1.5)
     assert stored.run.state == "complete"
     before, *samples = stored.samples
@@ -119,22 +119,16 @@ def test_what_is_wrong_with_the_upstream_rejects(tmp_path: Path, fault: list[str
 
 
 @pytest.mark.parametrize(
-    ("upstream", "proxy", "reasons"),
+    ("proxy", "reasons"),
     [
-        (
-            ["--mode", "two-mode", "--slow", "0.3", "--every", "20"],
-            ["--timeout", "0.1"],
-            ["status", "timeouts"],
-        ),
-        ([], ["--fault", "alter", "--after", "40"], ["response"]),
-        ([], ["--fault", "drop", "--after", "40"], ["errors", "collapse", "response"]),
+        (["--fault", "late", "--timeout", "0.3"], ["status", "timeouts"]),
+        (["--fault", "alter", "--after", "6"], ["response"]),
+        (["--fault", "drop", "--after", "6"], ["errors", "collapse", "response"]),
     ],
     ids=["a timeout fires", "the proxy alters a byte", "the proxy drops"],
 )
-def test_the_proxys_own_failures_are_kept(
-    tmp_path: Path, upstream: list[str], proxy: list[str], reasons: list[str]
-) -> None:
-    stored = capture_run(tmp_path, proxied(upstream, proxy), twin=False)
+def test_the_proxys_own_failures_are_kept(tmp_path: Path, proxy: list[str], reasons: list[str]) -> None:
+    stored = capture_run(tmp_path, proxied([], proxy), twin=False)
     (sample,) = of(stored, "case")
     assert sample.status == "failed"
     assert codes(sample) == reasons, sample.reasons
@@ -188,11 +182,11 @@ def test_the_probe_follows_the_load(tmp_path: Path) -> None:
 
 def test_a_connection_that_the_probe_loses_is_the_servers_failure(tmp_path: Path) -> None:
     """Four connections and 10 ms an answer: the load never gets as far as request 300, the probe does."""
-    server = ["--delay", "0.01", "--mode", "abort", "--every", "50", "--after", "300"]
+    server = ["--delay", "0.01", "--mode", "abort", "--every", "1", "--after", "300"]
     stored = capture_run(tmp_path, suite_text({"bad": server}, extra=PROBED), twin=False)
     (sample,) = stored.samples
     assert sample.status == "failed"
-    assert codes(sample) == ["probe"]
+    assert codes(sample) == ["probe", "response"]
     assert "disconnected" in sample.reasons[0].message
     assert sample.metrics["rps"] > 0
 
@@ -222,7 +216,7 @@ def test_a_ladder_measures_the_capacity_and_then_shares_of_it(tmp_path: Path) ->
         assert sample.metrics["open_p99"] >= 0.01
     assert all("open_p99" not in s.metrics for s in capacity)
     low = [s.metrics["rps"] for s in rungs if s.dimensions["load"] == 20]
-    assert statistics.median(low) == pytest.approx(0.2 * best, rel=0.2)
+    assert statistics.median(low) == pytest.approx(0.2 * best, rel=0.5)
     report = verify.verify(stored.folder)
     assert report.ok, report.problems
 

@@ -3,7 +3,8 @@
 Standard library only, one process, a connection to the upstream for each request. ``/_identity`` tells the
 worker and counts the requests and the timeouts that fired. ``--timeout`` seconds limit the forwarding: a
 request that takes longer is counted and answered 504. Past ``--after`` requests, ``--fault alter`` changes
-the last byte of every body, and ``--fault drop`` closes the connection without an answer.
+the last byte of every body, ``--fault drop`` closes the connection without an answer, and ``--fault late``
+lets every 20th request on a kept connection, which no check of the runner's is, run into the timeout.
 """
 
 from __future__ import annotations
@@ -54,8 +55,10 @@ class Proxy:
                     faulty = self.requests > self.options.after
                     if faulty and self.options.fault == "drop":
                         break
+                    late = faulty and self.options.fault == "late" and not close and self.requests % 20 == 0
                     try:
-                        answer = await asyncio.wait_for(self.forward(head, body), self.options.timeout)
+                        forwarding = asyncio.Event().wait() if late else self.forward(head, body)
+                        answer = await asyncio.wait_for(forwarding, self.options.timeout)
                     except TimeoutError:
                         self.timeouts += 1
                         status, answer = "504 Gateway Timeout", b"{}"
@@ -91,7 +94,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--timeout", type=float, default=5.0)
-    parser.add_argument("--fault", choices=["alter", "drop"])
+    parser.add_argument("--fault", choices=["alter", "drop", "late"])
     parser.add_argument("--after", type=int, default=0)
     proxy = Proxy(parser.parse_args())
     server = await asyncio.start_server(proxy.connection, "127.0.0.1", proxy.options.port, backlog=1024)
