@@ -245,7 +245,7 @@ class Bench:
 
 def _identify(findings: Findings, subject: Subject) -> dict[int, Identity] | None:
     """The workers before the load, checked; None where the suite cannot tell."""
-    found = subject.identities()
+    found = subject.identities(within=subject.start_timeout)
     if found is None:
         for name in ("workers", "loop", "counter"):
             findings.skip(name, "the suite has no identity endpoint")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,7 +48,11 @@ def request(
     body: str | None = None,
     timeout: float = 5.0,
 ) -> Response:
-    """One request on a connection of its own. Raises OSError or http.client.HTTPException."""
+    """One request on a connection of its own, answered in full within ``timeout`` seconds.
+
+    Raises OSError (TimeoutError among them) or http.client.HTTPException.
+    """
+    deadline = time.monotonic() + timeout
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout)
     try:
         connection.request(
@@ -57,9 +62,23 @@ def request(
             headers={**(headers or {}), "Connection": "close"},
         )
         answer = connection.getresponse()
-        return Response(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        return Response(
+            answer.status, {k.lower(): v for k, v in answer.getheaders()}, _body(answer, deadline, timeout)
+        )
     finally:
         connection.close()
+
+
+def _body(answer: http.client.HTTPResponse, deadline: float, timeout: float) -> bytes:
+    """The whole body. The connection's own timeout is of each read: a byte now and then would never end."""
+    body = bytearray()
+    while piece := answer.read1(65536):
+        body += piece
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the answer was not whole after {timeout:g} s")
+    if answer.length:
+        raise http.client.IncompleteRead(bytes(body), answer.length)
+    return bytes(body)
 
 
 def identity(port: int, path: str, timeout: float = 5.0) -> Identity:
@@ -84,21 +103,23 @@ def identity(port: int, path: str, timeout: float = 5.0) -> Identity:
 
 
 def identities(
-    port: int, path: str, workers: int, timeout: float = 5.0, attempts: int = 20
+    port: int, path: str, workers: int, timeout: float = 5.0, within: float = 5.0
 ) -> dict[int, Identity]:
     """Ask until as many different workers as there should be have answered: pid → identity.
 
-    Asks concurrently, because an idle server hands sequential connections to one worker; gives up
-    after ``attempts`` rounds and returns those that were found.
+    Asks concurrently, because an idle server hands sequential connections to one worker. A worker may
+    still be starting when another answers already; after ``within`` seconds those that were found are
+    returned.
     """
     found: dict[int, Identity] = {}
     if workers == 1:
         only = identity(port, path, timeout)
         return {only.pid: only}
+    deadline = time.monotonic() + within
     with ThreadPoolExecutor(min(4 * workers, 64)) as pool:
-        for _ in range(attempts):
+        while True:
             for answer in pool.map(lambda _: identity(port, path, timeout), range(4 * workers)):
                 found[answer.pid] = answer
-            if len(found) >= workers:
-                break
-    return found
+            if len(found) >= workers or time.monotonic() >= deadline:
+                return found
+            time.sleep(0.01)

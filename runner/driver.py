@@ -13,6 +13,7 @@ from runner import client, probing
 from runner.checks import judge_foreign
 from runner.errors import GeneratorError, RejectionError, ServerError
 from runner.generators.base import BODY_FILE, Load, Outcome
+from runner.model import SATURATED, UPSTREAM
 from runner.pending import Pending
 from runner.plan import Plan
 from runner.process import ProcessTree, Spec
@@ -105,13 +106,15 @@ class Driver:
         self.pending.lap("measured")
         self.pending.timing["runner_cpu"] = time.process_time() - spent
         self._keep(scratch)
-        if broken is not None:
-            raise broken
         if status is None:
-            raise RejectionError("generator", f"the generator did not end within {GENERATOR_GRACE_S:.0f} s")
+            raise broken or RejectionError(
+                "generator", f"the generator did not end within {GENERATOR_GRACE_S:.0f} s"
+            )
         try:
             outcome = self.plan.generator.read(scratch)
         except GeneratorError as error:
+            if broken is not None:
+                raise broken from error
             self.must_live()  # what is loaded is dead: that is the reason, not what it did to the generator
             log = tail(scratch / "generator.log")
             raise RejectionError(
@@ -127,6 +130,8 @@ class Driver:
                 "cut_off": outcome.cut_off,
             },
         }
+        if broken is not None:
+            raise broken  # the figures are kept all the same, with what was answered wrong among them
         return outcome
 
     def probe(self, requests: int, answer: bytes) -> None:
@@ -164,6 +169,13 @@ class Driver:
         probing.judge(self.pending.findings, outcome)
         limit = self.plan.parameters.foreign_limit
         judge_foreign(self.pending.findings, found.get("server"), limit, name="foreign-probe")
+        if "probe" in found:
+            self.pending.fields["witness"]["probe"] = found["probe"]
+        upstream = found.get(UPSTREAM)
+        if upstream and (busiest := max(upstream.busiest_cpu, upstream.busiest_thread)) >= SATURATED:
+            self.pending.findings.flag(
+                "probe-saturated", f"upstream had a CPU or thread {busiest:.0%} busy during the probe"
+            )
 
     def _probe_plan(self, requests: int, answer: bytes) -> probing.ProbePlan:
         load, expect = self.load, self.request.expect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 from runner import machine, probing
@@ -76,7 +77,12 @@ def flags(plan: Plan) -> list[str]:
         rate=parameters.rate,
         threads=len(plan.layout.roles["generator"]),
     )
-    return plan.generator.flags(load)
+    closed = plan.generator.flags(load)
+    if not parameters.ladder:
+        return closed
+    # A ladder's rungs are open loops, each at a rate of its own.
+    opened = plan.generator.flags(replace(load, rate=1.0))
+    return closed + ["{rate}" if flag == "1" else flag for flag in opened if flag not in closed]
 
 
 def comparable(

@@ -62,11 +62,11 @@ class Subject(Program):
             lambda: check_answer(self.port, workload),
         )
 
-    def identities(self, timeout: float = 5.0) -> dict[int, Identity] | None:
-        """Who answers, pid → identity; None where the suite has no identity endpoint."""
+    def identities(self, timeout: float = 5.0, within: float = 5.0) -> dict[int, Identity] | None:
+        """Who answers within that time, pid → identity; None where the suite has no identity endpoint."""
         if self._identity is None:
             return None
-        return client.identities(self.port, self._identity.path, self.workers, timeout)
+        return client.identities(self.port, self._identity.path, self.workers, timeout, within)
 
     def settled(self, limit: float = 2.0) -> Identity | None:
         """The identity of one worker, once requests left over from a load no longer change the counts.

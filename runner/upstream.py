@@ -58,27 +58,34 @@ class UpstreamProgram(Program):
             raise RejectionError(UPSTREAM, error.message) from error
 
     def check(self, request: Request | None) -> None:
-        """It lives, and answers this request (or its readiness path) exactly and within ``slow`` seconds.
+        """It lives, and answers this request exactly and within ``slow`` seconds.
 
-        Raises RejectionError (``upstream``).
+        Without a request, its readiness path with a 2xx. Raises RejectionError (``upstream``).
         """
         try:
             self.must_live()
             try:
-                if request is not None:
-                    check_answer(self.port, request, self.table.slow)
-                else:
-                    client.request(self.port, self.table.ready, timeout=self.table.slow)
-            except (ServerError, OSError, http.client.HTTPException):
+                self._ask(request)
+            except ServerError:
                 if self.tree is not None and self.tree.wait(DYING_S) is not None:
                     self.must_live()  # its end says more than the answer it did not give
                 raise
         except ServerError as error:
             raise RejectionError(UPSTREAM, f"the upstream by itself: {error.message}") from error
+
+    def _ask(self, request: Request | None) -> None:
+        if request is not None:
+            check_answer(self.port, request, self.table.slow)
+            return
+        path = self.table.ready
+        try:
+            status = client.request(self.port, path, timeout=self.table.slow).status
         except (OSError, http.client.HTTPException) as error:
-            raise RejectionError(
-                UPSTREAM, f"the upstream by itself: no answer within {self.table.slow:g} s ({error})"
+            raise ServerError(
+                "response", f"GET {path}: no answer ({type(error).__name__}: {error})"
             ) from error
+        if not 200 <= status < 300:
+            raise ServerError("response", f"GET {path}: expected a 2xx, got {status}")
 
     def close(self) -> None:
         """Stop it and all it started. Doing so again does nothing."""

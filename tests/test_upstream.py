@@ -208,6 +208,8 @@ def test_a_ladder_measures_the_capacity_and_then_shares_of_it(tmp_path: Path) ->
     capacity, rungs = stored.samples[:2], stored.samples[2:]
     assert {s.dimensions["load"] for s in capacity} == {"capacity"}
     assert sorted({int(s.dimensions["load"]) for s in rungs}) == [20, 35, 50, 65, 80, 90, 95]
+    flags = stored.run.generator.flags
+    assert flags[flags.index("-q") :] == ["-q", "{rate}", "--latency-correction"]
     best = statistics.median(s.metrics["rps"] for s in capacity)
     for sample in rungs:
         asked = json.loads((stored.folder / "raw" / f"{sample.order:04d}" / "load.json").read_text())
@@ -259,3 +261,34 @@ def test_an_interrupted_proxy_series_resumes_to_the_same_order(tmp_path: Path) -
     assert [s.order for s in whole.samples] == list(range(1, len(wanted) + 1))
     assert all(a.started <= b.started for a, b in itertools.pairwise(whole.samples))
     assert verify.verify(whole.folder).ok
+
+
+def test_an_upstream_that_drips_its_answer_or_fails_its_readiness_is_rejected(tmp_path: Path) -> None:
+    """Each byte comes in time, the whole does not; and a status is looked at, not only an answer."""
+    program = tmp_path / "drip.py"
+    program.write_text(
+        "import http.server, sys, time\n"
+        "class Handler(http.server.BaseHTTPRequestHandler):\n"
+        "    asked = 0\n"
+        "    def log_message(self, *a): pass\n"
+        "    def do_GET(self):\n"
+        "        Handler.asked += 1\n"
+        "        bad = sys.argv[2] == 'fail' and Handler.asked > 1\n"
+        "        self.send_response(500 if bad else 200)\n"
+        "        self.send_header('content-length', '12'); self.end_headers()\n"
+        "        for byte in b'{\"ok\": true}':\n"
+        "            time.sleep(0.2 if sys.argv[2] == 'drip' and self.path == '/' else 0)\n"
+        "            self.wfile.write(bytes([byte])); self.wfile.flush()\n"
+        "http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()\n"
+    )
+    for mode, told in (("drip", "not whole after 1 s"), ("fail", "expected a 2xx, got 500")):
+        command = json.dumps([sys.executable, "-S", str(program), "{port}", mode])
+        text = proxied([], slow=1.0).replace(python(TRUTH), command)
+        if mode == "fail":
+            text = text[: text.index("[[control]]")] + text[text.index("[upstream]") :]
+        assert command in text
+        folder = tmp_path / mode
+        folder.mkdir()
+        stored = capture_run(folder, text, twin=False)
+        assert {(s.status, *codes(s)) for s in stored.samples} == {("rejected", "upstream")}
+        assert told in stored.samples[0].reasons[0].message
