@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.cells import figure, spread
 from hooks.charts import counted_and_not
 from hooks.curves import stop
-from hooks.factors import empty_cell, factor_cell, times
+from hooks.factors import empty_cell, factor, factor_cell, times
 from hooks.grid import Grid, describe_fixed, grids
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, join_names, row, scroll, table
@@ -50,26 +50,34 @@ def headroom_words(view: View) -> str:
 def _words(view: View, found: list[Headroom]) -> str:
     from runner.headroom import LITTLE
 
-    least = min((item for item in found if item.factor), key=lambda item: item.factor.value, default=None)  # type: ignore[union-attr]
+    if not found:
+        return "This run has no row to say it of."
+    bounded = [(item, item.factor) for item in found if item.factor and item.factor.bound != "?"]
     items = []
-    if least is not None and least.factor is not None:
+    if bounded:
+        least, smallest = min(bounded, key=lambda pair: pair[1].value)
         items.append(
-            f"The least head-room is {escape(least.factor.bound)} {times(least.factor.value)}, of "
-            f"{_case(view, least.case)}."
+            f"The least head-room measured is {escape(factor(smallest))}, of {_case(view, least.case)}."
         )
-    for mark, words in (
-        (
-            "little head-room",
-            f"a head-room below {LITTLE:g}×, so that the upstream may be part of its figure",
-        ),
-        ("no control", "no accepted sample of a control, so that nobody can say what the upstream could do"),
-    ):
+    else:
+        items.append("No row has a head-room that can be given as a figure.")
+    marks = {
+        "little head-room": f"a head-room below {LITTLE:g}×, so that the upstream may be part of the figure",
+        "may be little head-room": f"a head-room that may be below {LITTLE:g}×: the control's figure is a "
+        "lower bound, so that the factor is one too",
+        "cannot be said": f"a head-room of which cannot be said whether it reaches {LITTLE:g}×: the row's "
+        "figure is a bound itself",
+        "no control": "no accepted sample of a control, so that nobody can say what the upstream could do",
+        "no accepted sample": "no accepted sample, and so nothing that head-room could be over",
+    }
+    for mark, words in marks.items():
         count = sum(item.mark == mark for item in found)
         if count:
-            have = "rows has" if count == 1 else "rows have"
+            have = "row has" if len(found) == 1 else "rows has" if count == 1 else "rows have"
             items.append(f"{count} of {len(found)} {have} {words}; it is marked.")
-    if found and not any(item.mark for item in found):
-        items.append(f"All {len(found)} rows have a head-room of {LITTLE:g}× or more.")
+    if not any(item.mark for item in found):
+        those = "The one row has" if len(found) == 1 else f"All {len(found)} rows have"
+        items.append(f"{those} a head-room of {LITTLE:g}× or more.")
     return " ".join(items)
 
 
@@ -106,11 +114,17 @@ def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style
 
 
 def _cell(item: Headroom) -> str:
+    from runner.headroom import LITTLE
+
     if item.factor is None:
         return empty_cell(item.mark)
     if item.factor.bound == "?":
-        return empty_cell("both sides are bounds, so nothing bounds their ratio")
-    return factor_cell(item.factor, [item.mark] if item.mark else [])
+        return empty_cell("cannot be said: both sides are bounds, so nothing bounds their ratio")
+    remarks = {
+        "may be little head-room": f"may be below {LITTLE:g}×",
+        "cannot be said": f"whether it reaches {LITTLE:g}× cannot be said",
+    }
+    return factor_cell(item.factor, [remarks.get(item.mark, item.mark)] if item.mark else [])
 
 
 def controls_block(view: View) -> str:

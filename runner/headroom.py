@@ -17,7 +17,9 @@ from runner.verdicts import Ratio, Row, ratio
 LITTLE = 2.0
 """Below this factor a row is marked: an upstream that is busy half of its time already makes others wait."""
 
-Mark = Literal["", "little head-room", "no control", "no accepted sample"]
+Mark = Literal[
+    "", "little head-room", "may be little head-room", "cannot be said", "no control", "no accepted sample"
+]
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,9 @@ class Headroom:
     """The head-room of one case.
 
     ``factor`` is the covering control's median over the case's, with the furthest that samples allow as
-    its range and "≥" where the control is a floor; None where there is nothing to divide. ``control`` is
-    the control's case id, empty without one; ``mark`` is what a reader must know before using the row.
+    its range, "≥" where the control is a floor, "≤" where the row is and "?" where both are; None where
+    there is nothing to divide. ``control`` is the control's case id, empty without one; ``mark`` is what
+    a reader must know before using the row, empty only where it has `LITTLE` or more whatever the bounds.
     """
 
     case: str
@@ -69,9 +72,20 @@ def headroom(rows: Iterable[Row], cases: Mapping[str, Case]) -> list[Headroom]:
             found.append(Headroom(row["case"], control["case"], None, "no accepted sample"))
         else:
             factor = ratio(control, row)
-            mark: Mark = "little head-room" if factor.value < LITTLE else ""
-            found.append(Headroom(row["case"], control["case"], factor, mark))
+            found.append(Headroom(row["case"], control["case"], factor, _mark(factor)))
     return found
+
+
+def _mark(factor: Ratio) -> Mark:
+    """What a factor says of `LITTLE`, as far as its bound lets it say anything."""
+    below = factor.value < LITTLE
+    if factor.bound == "?":
+        return "cannot be said"
+    if factor.bound == "≤":
+        return "little head-room" if below else "cannot be said"
+    if factor.bound == "≥":
+        return "may be little head-room" if below else ""
+    return "little head-room" if below else ""
 
 
 def _covering(rows: Iterable[Row], cases: Mapping[str, Case], case: Case) -> Row | None:

@@ -60,6 +60,25 @@ def test_a_saturated_generator_makes_the_factor_a_bound(busy: str, bound: str) -
     assert factor.bound == bound
 
 
+@pytest.mark.parametrize(
+    ("above", "busy", "mark"),
+    [
+        (230.0, ["a/small/w1"], "cannot be said"),  # at most 2.3×
+        (180.0, ["a/small/w1"], "little head-room"),  # at most 1.8×
+        (180.0, ["upstream/direct/c100"], "may be little head-room"),  # at least 1.8×
+        (230.0, ["upstream/direct/c100"], ""),  # at least 2.3×
+        (900.0, ["a/small/w1", "upstream/direct/c100"], "cannot be said"),
+    ],
+)
+def test_a_bound_is_marked_by_what_it_lets_be_said_of_two(above: float, busy: list[str], mark: str) -> None:
+    made = run(
+        (case("a", workload="small"), [100.0] * 3),
+        (control("direct", ["small"]), [above] * 4),
+        busy=dict.fromkeys(busy, "generator"),
+    )
+    assert found(made)["a/small/w1"].mark == mark
+
+
 def test_a_busy_upstream_is_what_a_control_measures_and_makes_it_no_floor() -> None:
     one, direct = case("a", workload="small"), control("direct", ["small"])
     factor = found(run((one, [100.0] * 3), (direct, [400.0] * 4), busy={direct.id: "upstream"}))[

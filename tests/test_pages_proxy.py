@@ -13,6 +13,7 @@ from suite_runs import (
     LADDER,
     LOOPS,
     ladder_figures,
+    latencies,
     pool_figures,
     workers_figures,
     write_others,
@@ -20,6 +21,7 @@ from suite_runs import (
 )
 
 from benchmarks.synthetic import write_run
+from runner.model import Case
 
 PAGES = [
     *("proxy", "latency", "headers", "body-rate", "workers", "ladder", "rest-published"),
@@ -126,6 +128,54 @@ def test_headroom_is_a_factor_with_marks_and_the_bound_the_other_way_round(site:
     assert found["Granian, uvloop"][2].startswith("≤ 2.00×")
     assert found["aiohttp-asgi, rloop"][0].startswith("6.59×")
     assert "little head-room" not in " ".join(found["aiohttp-asgi, rloop"])
+
+
+def test_a_headroom_that_is_at_most_something_is_not_called_enough(site: Builder) -> None:
+    """Granian's large bodies met the upstream's limit, so that their factor is an upper bound."""
+    cell = table(site, "proxy", "Head-room by server and workload")["Granian, uvloop"][2]
+    assert cell.endswith("whether it reaches 2× cannot be said")
+    text = article(site, "proxy").text
+    assert "of 20 rows has a head-room of which cannot be said whether it reaches 2×" in text
+    assert "rows have a head-room of 2× or more" not in text
+
+
+def _one_row_over(builder: Builder, busy: str, *, failed: bool = False) -> str:
+    """The words on head-room of one row of 4,000/s below a control of 9,200/s; ``busy`` was at its limit."""
+
+    def figures(case: Case, repeat: int) -> dict[str, float] | None:
+        if case.role == "control":
+            return latencies(9_200.0)
+        return None if failed else latencies(4_000.0)
+
+    write_suite_run(
+        *(builder.artifacts, "p", "proxy", figures),
+        servers=["granian"],
+        workloads=["aiohttp-1k"],
+        workers=[1],
+        twin=False,
+        saturated=lambda case, repeat: "generator" if case.role == busy else "",
+    )
+    pin(builder.artifacts, proxy="p")
+    builder.build(pages={"index.md": '# P\n\n{{ findings("proxy", metrics=["rps"]) }}\n'})
+    items = [item.text for item in tree(builder.text("index.html")).all("li")]
+    return next(text for text in items if text.startswith("Head-room"))
+
+
+def test_headroom_is_claimed_only_where_its_bound_allows(builder: Builder) -> None:
+    assert "The one row has a head-room of 2× or more" in _one_row_over(builder, "")
+
+
+def test_headroom_of_a_floor_is_no_more_than_so_much(builder: Builder) -> None:
+    text = _one_row_over(builder, "case")
+    assert "≤ 2.30×" in text
+    assert "1 of 1 row has a head-room of which cannot be said whether it reaches 2×" in text
+    assert "2× or more" not in text
+
+
+def test_headroom_without_an_accepted_sample_is_told_in_words(builder: Builder) -> None:
+    text = _one_row_over(builder, "", failed=True)
+    assert "No row has a head-room that can be given as a figure." in text
+    assert "1 of 1 row has no accepted sample" in text
 
 
 def test_controls_show_every_sample_and_their_drift(site: Builder) -> None:
