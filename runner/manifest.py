@@ -18,6 +18,9 @@ from runner.snapshot import Snapshot
 from runner.tables import Workload
 from runner.upstream import command, processes
 
+# Stands for the rates of a ladder, which are not known before its capacity.
+_SOME_RATE = 987654.0
+
 
 def labels(plan: Plan) -> dict[str, dict[str, str]]:
     """Dimension → value → what readers see."""
@@ -81,8 +84,9 @@ def flags(plan: Plan) -> list[str]:
     if not parameters.ladder:
         return closed
     # A ladder's rungs are open loops, each at a rate of its own.
-    opened = plan.generator.flags(replace(load, rate=1.0))
-    return closed + ["{rate}" if flag == "1" else flag for flag in opened if flag not in closed]
+    opened = plan.generator.flags(replace(load, rate=_SOME_RATE))
+    added = [flag for flag in opened if flag not in closed]
+    return closed + ["{rate}" if flag == f"{_SOME_RATE:g}" else flag for flag in added]
 
 
 def comparable(
