@@ -52,10 +52,24 @@ def percent(share: float) -> str:
 
 
 def floor_sign(row: Row) -> str:
-    """A saturated generator makes a throughput a lower bound, and a latency an upper one."""
+    """A saturated generator makes a throughput a lower bound, and a latency an upper one.
+
+    Latencies that leave out requests never sent are lower bounds; with both, nothing bounds them.
+    """
+    if row.get("unsent"):
+        return "" if row["floor"] else "≥ "
     if not row["floor"]:
         return ""
     return "≥ " if METRICS[row["metric"]].better == "higher" else "≤ "
+
+
+def unsent_words(row: Row) -> str:
+    """Why an open-loop latency is a lower bound, or nothing."""
+    if not row.get("unsent"):
+        return ""
+    told = f"the rate was not reached in {row['unsent']} of {row['n']} samples, whose percentiles leave out"
+    told += " what was never sent"
+    return f"{told}; and the figure was limited as well, so that it is no bound" if row["floor"] else told
 
 
 def figure(row: Row, stat: str = "median") -> str:
@@ -84,6 +98,7 @@ def cell(row: Row | None) -> Cell:
         return Cell(figure(row), PUBLISHED, "", [], "")
     outs = [f"{row[status]} {status}" for status in ("failed", "rejected") if row[status]]
     remarks = [row["untiered"]] if row["untiered"] else []
+    remarks += [words] if (words := unsent_words(row)) else []
     told = [text for text in outs if not ("failed" in text and "failed" in row["untiered"])]
     if told:
         remarks.append(", ".join(told))

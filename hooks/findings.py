@@ -15,9 +15,10 @@ from hooks.claims import possible_rivals
 from hooks.controls import headroom_words
 from hooks.environment import attempt_words, limiters
 from hooks.grid import describe_fixed, fixed_of, group_of
-from hooks.ladders import LADDER, ladder_words
+from hooks.ladders import ladder_words
 from hooks.markup import escape, join_names
 from hooks.view import Row, View
+from runner.cases import LADDER
 from runner.metrics import METRICS
 
 Group = tuple[str, tuple[tuple[str, str | int], ...]]

@@ -13,6 +13,7 @@ from hooks.factors import doubts
 from hooks.grid import describe_fixed
 from hooks.markup import details, escape, row, table
 from hooks.view import Row, View
+from runner.cases import CAPACITY, LADDER
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from hooks.catalogue import Entry
     from runner.ladder import Knee, Rung
 
-LADDER, CAPACITY = "ladder", "capacity"
 PERCENTILES = ("open_p50", "open_p95", "open_p99")
 Key = tuple[tuple[str, str | int], ...]
 
@@ -83,11 +83,24 @@ def _rungs(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list
     found = []
     for load, rows in rungs.items():
         offered = capacity["median"] * load / 100 if capacity is not None and capacity["n"] else None
-        rps, p99 = rows.get("rps"), rows.get("open_p99")
-        if rps is None or p99 is None:
+        p99 = rows.get("open_p99")
+        if p99 is None:
             continue
-        found.append(Rung(load, offered, rps["median"], p99["low"], p99["high"], min(rps["n"], p99["n"])))
+        reached = None if offered is None or not p99["n"] else _reached(view, p99["case"], offered)
+        found.append(Rung(load, offered, p99["median"], p99["low"], p99["n"], reached))
     return found
+
+
+def _reached(view: View, case: str, offered: float) -> int:
+    """In how many accepted samples the offered rate was achieved, and all that was due was sent."""
+    from runner.ladder import NOT_REACHED, REACHED
+
+    columns = view.attempts.columns
+    return sum(
+        (columns["rps"][i] or 0) >= REACHED * offered and NOT_REACHED not in columns["flags"][i].split("; ")
+        for i in view.order[case]
+        if columns["status"][i] == "accepted"
+    )
 
 
 def _words(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list[str]:
@@ -155,9 +168,11 @@ def _rule() -> str:
 
     return (
         '<p class="ls-note">The knee is the first load whose open-loop p99, at the lowest of its samples, '
-        f"exceeds {CLIMB:g} times the highest sample of the lowest load, or at which less than "
-        f"{REACHED * 100:g} % of the offered rate was achieved. Loads between those measured were not "
-        "tried.</p>"
+        f"exceeds {CLIMB:g} times the median of the lowest load, or at which fewer than half of the samples "
+        "reached the offered rate. A sample reached it if it achieved at least "
+        f"{REACHED * 100:g} % of it and sent everything that was due. Where samples did not send "
+        "everything, their percentiles leave out the requests that would have waited longest, so the "
+        "latency is a lower bound, marked ≥. Loads between those measured were not tried.</p>"
     )
 
 
@@ -187,7 +202,8 @@ def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: 
     for load, rows in rungs.items():
         rung = by_load.get(load)
         offered = rung.offered if rung is not None else None
-        reached = rung.reached if rung is not None else None
+        known = rung is not None and rung.reached is not None
+        reached = f"{rung.reached} of {rung.n} samples" if rung is not None and known else "–"
         told = escape("; ".join(doubts(*rows.values()))) or "–"
         knee = ' <span class="ls-tier">the knee</span>' if found and found.load == load else ""
         body.append(
@@ -195,12 +211,12 @@ def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: 
                 f"{load} %{knee}",
                 METRICS["rps"].show(offered) if offered is not None else "–",
                 _cell(rows.get("rps")),
-                {True: "yes", False: "no", None: "–"}[reached],
+                reached,
                 *(_cell(rows.get(metric)) for metric in PERCENTILES),
                 *([told] if remarked else []),
             )
         )
-    heads = ["Load", "Offered, requests/s", "Achieved, requests/s", "Rate reached"]
+    heads = ["Load", "Offered, requests/s", "Achieved, requests/s", "Rate reached in"]
     heads += [f"{METRICS[metric].label.split(' ')[0]} (open loop), ms" for metric in PERCENTILES]
     return table(
         f"Load ladder ({describe_fixed(view, dict(key))}): medians with range and number of samples",

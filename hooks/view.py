@@ -13,12 +13,17 @@ from hooks.attempts import Attempts, Columns
 from hooks.markup import escape
 from hooks.near import near
 from runner.errors import AnalysisError
+from runner.ladder import NOT_REACHED
 from runner.metrics import METRICS, Metric
 from runner.model import Case, Run
 
 Row = dict[str, Any]
-"""One row of `runner.analysis.summary`: None for what is unknown, but NaN among `FIGURES`."""
+"""One row of `runner.analysis.summary`: None for what is unknown, but NaN among `FIGURES`.
 
+Rows of open-loop latency also have ``unsent``, see `View.unsent`.
+"""
+
+OPEN = "open_"
 FIGURES = ("median", "low", "high", "band")
 
 
@@ -95,7 +100,15 @@ class View:
             self._rows[metric] = [
                 dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
             ]
+            if metric.startswith(OPEN):
+                for found in self._rows[metric]:
+                    found["unsent"] = self.unsent(found["case"])
         return self._rows[metric]
+
+    def unsent(self, case: str) -> int:
+        """In how many of the case's accepted samples not every request that was due was sent."""
+        status, flags = self.attempts.columns["status"], self.attempts.columns["flags"]
+        return sum(status[i] == "accepted" and NOT_REACHED in flags[i].split("; ") for i in self.order[case])
 
     @cached_property
     def _rows(self) -> dict[str, list[Row]]:

@@ -13,32 +13,27 @@ from dataclasses import dataclass
 CLIMB = 2.0
 """How many times the p99 of the lowest load a p99 must be to count as climbing."""
 REACHED = 0.98
-"""The share of the offered rate that must be achieved for the rate to count as reached."""
+"""The share of the offered rate that a sample must achieve for the rate to count as reached."""
+NOT_REACHED = "rate-not-reached"
+"""The flag of a sample that could not send what was due, so that its percentiles leave the worst out."""
 
 
 @dataclass(frozen=True)
 class Rung:
     """One load of a ladder.
 
-    ``load`` is in per cent of the capacity; ``offered`` and ``achieved`` in requests/s, the offered rate
-    None where it is not known, the achieved one the median of accepted samples, NaN without any; ``low``
-    and ``high`` are the smallest and largest accepted sample of the open-loop p99 in seconds; ``n`` how
-    many samples were accepted.
+    ``load`` is in per cent of the capacity, ``offered`` the rate in requests/s, None where it is not
+    known; ``median`` and ``low`` are the median and the smallest accepted sample of the open-loop p99 in
+    seconds; ``n`` how many samples were accepted, and ``reached`` in how many of them the offered rate
+    was achieved, None where nobody can say.
     """
 
     load: int
     offered: float | None
-    achieved: float
+    median: float
     low: float
-    high: float
     n: int
-
-    @property
-    def reached(self) -> bool | None:
-        """Whether the offered rate was achieved; None where nobody can say."""
-        if self.offered is None or self.offered <= 0 or not self.n:
-            return None
-        return self.achieved >= REACHED * self.offered
+    reached: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,18 +48,21 @@ class Knee:
 def knee(rungs: Sequence[Rung]) -> Knee | None:
     """The first load at which the latency climbs or the rate is no longer reached.
 
-    A load climbs when its open-loop p99, at the lowest of its samples, exceeds `CLIMB` times the highest
-    sample of the ladder's lowest load: no single sample of either can bring that about by itself. The rate
-    is not reached when the achieved throughput is below `REACHED` of the offered one. Rungs without an
-    accepted sample say nothing and are passed over; None where no rung bends, or none was measured. The
-    rule is a convention of this project, chosen to be simple to check by hand.
+    A load climbs when its open-loop p99, at the lowest of its samples, exceeds `CLIMB` times the median of
+    the ladder's lowest load: no single sample of either, high or low, can bring that about or hide it,
+    except a low one of the load itself. The rate is not reached when fewer than half of the samples
+    achieved it. Rungs without an accepted sample say nothing and are passed over; None where no rung bends,
+    or none was measured. The rule is a convention of this project, chosen to be simple to check by hand.
     """
     measured = sorted((rung for rung in rungs if rung.n), key=lambda rung: rung.load)
     below: int | None = None
     for rung in measured:
-        if rung.reached is False:
-            return Knee(rung.load, below, "the offered rate was not reached")
-        if rung is not measured[0] and rung.low > CLIMB * measured[0].high:
-            return Knee(rung.load, below, f"its p99 is over {CLIMB:g} times that of the lowest load")
+        if rung.reached is not None and 2 * rung.reached < rung.n:
+            return Knee(
+                rung.load, below, f"the offered rate was reached in {rung.reached} of {rung.n} samples"
+            )
+        if rung is not measured[0] and rung.low > CLIMB * measured[0].median:
+            words = f"in each of its samples the p99 is over {CLIMB:g} times the lowest load's median"
+            return Knee(rung.load, below, words)
         below = rung.load
     return None

@@ -276,8 +276,29 @@ def test_ladder_has_a_row_a_load_and_marks_the_knee(site: Builder) -> None:
     last = found["95 %"]
     assert last[0] == "4,750"
     assert last[1].startswith("4,500")
-    assert last[2] == "no"
+    assert last[2] == "0 of 3 samples"
+    assert [found[load][2] for load in ("60 %", "80 % the knee")] == ["3 of 3 samples", "2 of 3 samples"]
     assert "the knee is at 80 % of the capacity, the next above 60 %" in article(site, "ladder").text
+
+
+def test_one_high_sample_at_the_lowest_load_hides_no_knee(site: Builder) -> None:
+    """The lowest load's samples are 4.40, 4.80 and 40.0 ms: twice the highest is above the knee's lowest."""
+    found = table(site, "ladder", "Load ladder")
+    assert "4.40–40.0" in found["20 %"][5]
+    assert found["80 % the knee"][5].startswith("≥ 60.0 55.0–65.0")
+    text = article(site, "ladder").text
+    assert "in each of its samples the p99 is over 2 times the lowest load's median" in text
+    assert "exceeds 2 times the median of the lowest load" in text
+
+
+def test_latencies_that_leave_out_what_was_not_sent_are_lower_bounds(site: Builder) -> None:
+    found = table(site, "ladder", "Load ladder")
+    for load, cells in found.items():
+        assert all(cell.startswith("≥ ") == (load in ("80 % the knee", "95 %")) for cell in cells[3:6])
+    every = table_of(site.text("ladder/index.html"), "Open-loop latency against load")
+    assert sum("≥ " in line.text for line in every.all("tr")) == 6
+    assert "the open-loop p99 is 4.80 ms (4.40–40.0) at 20 %" in article(site, "ladder").text
+    assert "≥ 960 ms" in article(site, "ladder").text
 
 
 def test_ladder_draws_every_sample_and_the_knee(site: Builder) -> None:
