@@ -7,35 +7,19 @@ from its own side's baseline. The published side is another kind of thing, and l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hooks.beside_sides import Comparand, Place, Where, comparand, in_both, must_compare, ratio_of
 from hooks.cells import cell
 from hooks.factors import empty_cell, factor_cell, times
 from hooks.grid import Key, describe_fixed
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, scroll
-from hooks.near import near
 from hooks.published import figure_text, must_be_published
 from hooks.tables import heading, swatch
 from hooks.view import Row, View
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
-
-if TYPE_CHECKING:
-    from runner.verdicts import Ratio
-
-Where = Mapping[str, Any]
-Place = tuple[Key, str | int | None]
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One run's part: its rows by place, each with its baseline, and what all of them share."""
-
-    view: View
-    cells: dict[Place, tuple[Row, Row | None]]
-    fixed: dict[str, str | int]
 
 
 def beside_block(
@@ -53,80 +37,40 @@ def beside_block(
 ) -> str:
     """The tables, as HTML.
 
-    ``where`` holds on both sides, ``here`` and ``there`` on one. A column that ours has not is there if our
-    suite knows it, for another suite's say nothing here; with ``common``, only the rows that ours has are.
-    Raises AnalysisError for an unknown name or value, a condition left open, or a second run that was not
-    published by others.
+    ``where`` holds on both sides, ``here`` and ``there`` on one. A ``baseline`` that names the dimension of
+    the columns is, for each row, the figure in that column. A column that ours has not is there if our suite
+    knows it, for another suite's say nothing here; with ``common``, only the rows that both have are. Raises
+    AnalysisError for an unknown name or value, a condition left open, a second run that was not published by
+    others, or a baseline by which no row at all has a ratio on both sides.
     """
     must_be_published(theirs)
     if ours.run.origin == "published":
         raise AnalysisError(f"run {ours.id} was published by others", "Give a run of your own first.")
     names = [rows] if isinstance(rows, str) else list(rows)
-    left = _side(ours, metric, baseline, names, columns, {**where, **here})
-    right = _side(theirs, metric, baseline, names, columns, {**where, **there})
-    keys, across = _axes(left, right, columns, common)
+    left = comparand(ours, metric, baseline, names, columns, {**where, **here})
+    right = comparand(theirs, metric, baseline, names, columns, {**where, **there})
+    must_compare(left, right, baseline)
+    if common:
+        left, right = in_both(left, right)
+    keys, across = _axes(left, right, columns)
     # Two of them do not fit beside each other, so each column is a table of its own.
     tables = "".join(
         _table(left, right, metric, baseline, names, columns, keys, column, styles) for column in across
     )
-    return f'<div class="ls-block">{tables}{_note(left, right, baseline)}</div>'
+    return f'<div class="ls-block">{tables}{_note(left, right, baseline, common)}</div>'
 
 
-def _side(
-    view: View, metric: str, baseline: Where, rows: Sequence[str], columns: str | None, where: Where
-) -> _Side:
-    axes = [*rows, *([columns] if columns else [])]
-    for name in [*axes, *baseline]:
-        if name not in view.dimensions:
-            raise AnalysisError(f"run {view.id} has no dimension {name!r}", near(name, view.dimensions))
-    for name, value in baseline.items():
-        if value not in view.dimensions[name]:
-            raise AnalysisError(f"run {view.id} has no {name} {value!r}", near(value, view.dimensions[name]))
-    every = {
-        frozenset(view.cases[row["case"]].dimensions.items()): row
-        for row in view.rows(metric)
-        if row["role"] == "case"
-    }
-    cells: dict[Place, tuple[Row, Row | None]] = {}
-    found = view.select(metric, where)
-    for row in found:
-        dimensions = view.cases[row["case"]].dimensions
-        place = (
-            tuple(dimensions.get(name, "") for name in rows),
-            dimensions.get(columns) if columns else None,
-        )
-        if place in cells:
-            open_ = view.varying(found, axes)
-            raise AnalysisError(
-                f"run {view.id} has several cases for {' '.join(map(str, place[0]))}",
-                "Say which, in here or there: "
-                + "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in open_.items())
-                + ".",
-            )
-        cells[place] = (row, every.get(frozenset({**dimensions, **baseline}.items())))
-    shared: dict[str, set[str | int]] = {}
-    for row in found:
-        for name, value in view.cases[row["case"]].dimensions.items():
-            if name not in axes:
-                shared.setdefault(name, set()).add(value)
-    fixed = {name: next(iter(values)) for name, values in shared.items() if len(values) == 1}
-    return _Side(view, cells, fixed)
-
-
-def _axes(
-    left: _Side, right: _Side, columns: str | None, common: bool
-) -> tuple[list[Key], list[str | int | None]]:
+def _axes(left: Comparand, right: Comparand, columns: str | None) -> tuple[list[Key], list[str | int | None]]:
     """Rows and columns, in our order, then theirs."""
     known = {column for _, column in left.cells} | left.view.run.labels.get(columns or "", {}).keys()
     across = list(
         dict.fromkeys(column for side in (left, right) for _, column in side.cells if column in known)
     )
-    sides = (left,) if common else (left, right)
-    keys = dict.fromkeys(key for side in sides for key, column in side.cells if column in known)
+    keys = dict.fromkeys(key for side in (left, right) for key, column in side.cells if column in known)
     return list(keys), across
 
 
-def _rank(left: _Side, right: _Side, place: Place) -> tuple[int, float]:
+def _rank(left: Comparand, right: Comparand, place: Place) -> tuple[int, float]:
     """Our best first; then those that only they have, their best first."""
     for position, side in enumerate((left, right)):
         row = side.cells.get(place, (None,))[0]
@@ -137,8 +81,8 @@ def _rank(left: _Side, right: _Side, place: Place) -> tuple[int, float]:
 
 
 def _table(
-    left: _Side,
-    right: _Side,
+    left: Comparand,
+    right: Comparand,
     metric: str,
     baseline: Where,
     rows: Sequence[str],
@@ -189,7 +133,7 @@ def _lines(rows: Iterable[list[str]]) -> str:
     return "".join(f"<tr>{' '.join(cells)}</tr>\n" for cells in rows)
 
 
-def _label(left: _Side, right: _Side, name: str, value: Any) -> str:
+def _label(left: Comparand, right: Comparand, name: str, value: Any) -> str:
     """A value's label: ours, or theirs where we have none."""
     for side in (left, right):
         if value in side.view.dimensions.get(name, []) or str(value) in side.view.run.labels.get(name, {}):
@@ -198,7 +142,7 @@ def _label(left: _Side, right: _Side, name: str, value: Any) -> str:
 
 
 def _heads(
-    left: _Side, right: _Side, rows: Sequence[str], key: Key, styles: Mapping[str, Style]
+    left: Comparand, right: Comparand, rows: Sequence[str], key: Key, styles: Mapping[str, Style]
 ) -> list[str]:
     heads = []
     for position, (name, value) in enumerate(zip(rows, key, strict=True)):
@@ -210,8 +154,8 @@ def _heads(
 
 def _cells(here: tuple[Row, Row | None] | None, there: tuple[Row, Row | None] | None) -> list[str]:
     """The five cells of one place."""
-    ours, reason = _ratio(here, "this run has no such case")
-    theirs, silence = _ratio(there, "not published")
+    ours, reason = ratio_of(here, "this run has no such case")
+    theirs, silence = ratio_of(there, "not published")
     own = here is not None and here[0] is here[1]
     found = [
         _figure(here),
@@ -236,25 +180,6 @@ def _cells(here: tuple[Row, Row | None] | None, there: tuple[Row, Row | None] | 
         again = type(ours)(ours.value / by, ours.low / by, ours.high / by, ours.bound)
         found.append(factor_cell(again))
     return found
-
-
-def _ratio(pair: tuple[Row, Row | None] | None, missing: str) -> tuple[Ratio | None, str]:
-    """A row over its baseline; or why there is no such ratio."""
-    from runner.verdicts import ratio
-
-    if pair is None:
-        return None, missing
-    row, base = pair
-    if base is None or not base["n"]:
-        return None, "no figure of the baseline"
-    if not row["n"]:
-        return None, "no figure"
-    if base["low"] <= 0:
-        return None, "the baseline is nought"
-    found = ratio(row, base)
-    if found.bound == "?" and row is not base:
-        return None, "both sides are bounds, so nothing bounds their ratio"
-    return found, ""
 
 
 def _base_doubts(pair: tuple[Row, Row | None] | None) -> list[str]:
@@ -285,13 +210,15 @@ def _elsewhere(value: str, remark: str = "") -> str:
     return f'<td class="ls-elsewhere">{words}{told}</td>'
 
 
-def _note(left: _Side, right: _Side, baseline: Where) -> str:
+def _note(left: Comparand, right: Comparand, baseline: Where, common: bool) -> str:
     base = ", ".join(_label(left, right, name, value) for name, value in baseline.items())
     source = str(right.view.run.facts.get("source") or right.view.run.title)
+    few = " Rows that only one side has are left out." if common else ""
     return (
         '<p class="ls-note">Each ratio is formed within its own side: '
         f"ours over our <bdi>{escape(base)}</bdi>, published over published. Published figures are from "
         f"<bdi>{escape(source)}</bdi>; they were not "
         "measured here, and no range of them is known. A last column of 1 would mean that a row is as far "
-        "from the baseline here as there; its range is that of our samples alone. ≥ and ≤ mark bounds.</p>"
+        f"from the baseline here as there; its range is that of our samples alone. ≥ and ≤ mark "
+        f"bounds.{few}</p>"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def digits(value: float) -> int:
-    """How many decimals a factor is shown with: about three significant digits."""
+    """How many decimals a factor is shown with: about three significant digits, and never none."""
+    if 0 < value < 0.01:
+        return 1 - math.floor(math.log10(value))
     return 0 if value >= 100 else 1 if value >= 10 else 2
 
 

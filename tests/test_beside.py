@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from evidence import case, failed, sample, saturated, stored
-from sites import EVIL, Builder, BuildFailed, Node, pin, table_of, tree
+from jinja2 import Environment
+from sites import EVIL, ROOT, Builder, BuildFailed, Node, pin, table_of, tree
 
 from hooks import loading
 from hooks.attempts import attempts_of
 from hooks.beside import beside_block
+from hooks.calls import Calls
 from hooks.differences import compared, differences_block
 from hooks.published import figure_text, published_text
 from hooks.view import View
@@ -141,21 +146,95 @@ def test_floor_carries_its_sign_into_both_ratios() -> None:
     assert found["fast"][4].startswith("≤ 0.80×")
 
 
+# Another column that can be compared, where a test spoils the first.
+BOTH_POST = {("fast", "post"): 900.0}
+
+
 def test_two_floors_bound_nothing() -> None:
-    both = ours()
+    both = ours(HERE | BOTH_POST)
     for row in both.rows("rps"):
-        row["floor"] = True
-    found = lines(block(both))
+        row["floor"] = "get" in row["case"]
+    found = lines(block(both, theirs(THERE | BOTH_POST)))
     assert found["fast"][1] == "– both sides are bounds, so nothing bounds their ratio"
     assert found["fast"][4] == "– no ratio here"
 
 
 def test_lost_samples_and_lost_baseline_are_said() -> None:
-    found = lines(block(ours(lost="fast")))
+    third = {("third", "get"): 700.0}
+    found = lines(block(ours(HERE | third, lost="fast"), theirs(THERE | third), common=True))
     assert found["fast"][:2] == ["– n = 0 of 3 no accepted sample 3 failed (timeouts)", "– no figure"]
-    found = lines(block(ours(lost="base")))
+    got = {key: value for key, value in THERE.items() if key[1] == "get"}
+    both = ours(HERE | BOTH_POST)
+    for row in both.rows("rps"):
+        if row["case"].startswith("base/get"):
+            row["n"] = 0
+    found = lines(block(both, theirs(THERE | BOTH_POST)))
     assert found["fast"][1] == "– no figure of the baseline"
     assert found["base"][1] == "– no figure of the baseline"
+
+
+def test_baseline_may_be_a_column() -> None:
+    """Each row over its own figure there: 1,000 over 2,000 here, 10,000 over 20,000 published."""
+    found = block(baseline={"workload": "get"})
+    assert lines(found)["base"] == [
+        "2,000 tier 2 1,980–2,020 · n = 3",
+        "baseline",
+        "20,000",
+        "baseline",
+        "baseline",
+    ]
+    post = lines(found, "Throughput by server, post")["base"]
+    assert (post[1], post[3], post[4]) == ("0.50× 0.49–0.51×", "0.50×", "1.00× 0.98–1.02×")
+
+
+def test_common_rows_are_those_that_both_have() -> None:
+    found = block(common=True)
+    assert list(lines(found)) == ["fast", "base"]
+    assert list(lines(found, "Throughput by server, post")) == ["base"]
+    assert "Rows that only one side has are left out." in tree(found).text
+    assert "are left out" not in tree(block()).text
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        # Neither the baseline's own ratio nor one that a single side has is a comparison.
+        (None, theirs({("base", "get"): 2.0, ("gone", "get"): 1.0})),
+        (ours({("base", "get"): 2.0, ("own", "get"): 1.0}), None),
+        (ours(lost="base"), None),
+        (None, theirs({("base", "post"): 2.0, ("fast", "get"): 1.0})),
+    ],
+)
+def test_baseline_that_compares_nothing_is_an_error(left: View | None, right: View | None) -> None:
+    told = r"no row has a ratio to server = base both in run ours and in run theirs\n.*both have .*get"
+    with pytest.raises(AnalysisError, match=told):
+        block(left, right)
+
+
+def test_every_call_of_the_real_pages_compares_something() -> None:
+    """On the pinned runs: at least one row of each call has both ratios, and one of the last column."""
+    pins = store.read_pins(ROOT / "artifacts")
+    views = loading.load(ROOT / "artifacts", [entry.run for entry in pins.values()])
+    made: list[str] = []
+
+    def hold(pin: str, published: str, make: Any) -> str:
+        made.append(make(views[pins[pin].run], views[pins[published].run]))
+        return made[-1]
+
+    calls = SimpleNamespace(page=SimpleNamespace(catalogue=SimpleNamespace(styles={})), _hold_both=hold)
+    pages = set()
+    for page in sorted((ROOT / "site_src").rglob("*.md")):
+        for call in re.findall(r"\{\{ *beside\(.*?\) *\}\}", page.read_text("utf-8"), re.DOTALL):
+            Environment(autoescape=False).from_string(call).render(beside=partial(Calls._beside, calls))
+            pages.add(page.stem)
+            rows = [
+                [cell.text for cell in row.all("td")]
+                for body in tree(made[-1]).all("tbody")
+                for row in body.all("tr")
+            ]
+            assert any(all("×" in row[i] for i in (1, 3, 4)) for row in rows), (page.name, call)
+    assert pages >= {"rest-published", "proxy", "latency", "headers", "body-rate", "workers"}
+    assert len(made) >= 12
 
 
 def test_published_cells_are_another_kind_of_thing() -> None:
@@ -237,7 +316,7 @@ def test_hostile_labels_are_text() -> None:
     labels = {"server": {"fast": EVIL}, "workload": {"get": EVIL}}
     facts = {"source": EVIL, "samples_a_case": 3, "unknown": []}
     markup = block(ours(labels=labels), theirs(labels=labels, facts=facts))
-    markup += block(ours({("base", "get"): 1.0}), theirs(labels=labels, facts=facts))
+    markup += block(ours({("base", "get"): 1.0, ("fast", "get"): 1.0}), theirs(labels=labels, facts=facts))
     markup += differences_block(
         ours(layout=Layout(roles={"server": [0]}, note=EVIL), machine={"cpu_model": EVIL}),
         theirs(generator=Generator(name=EVIL, version=EVIL), packages={EVIL: EVIL}),
