@@ -12,6 +12,7 @@ from runner.layout import format_list
 from runner.model import Run
 
 UNKNOWN = "unknown"
+NONE = "none"
 
 
 def differences_block(ours: View, theirs: View) -> str:
@@ -42,7 +43,8 @@ def compared(ours: View, theirs: View) -> list[tuple[str, str, str]]:
         "Warm-up": lambda view: _asked(view, "warm-up", seconds(view.run.parameters.warmup)),
         "Order, from seed": lambda view: _asked(view, "seed", str(view.run.parameters.seed)),
         **{f"CPUs of the {role}": _cpus(role) for role in ("server", "upstream", "generator", "runner")},
-        "CPUs shared by roles": lambda view: join_names(view.run.layout.shared) or "none",
+        "Processes of the upstream": _upstream,
+        "CPUs shared by roles": lambda view: join_names(view.run.layout.shared) or NONE,
         "CPU": lambda view: _machine(view, "cpu_model"),
         "CPUs of the machine": lambda view: _machine(view, "cpus"),
         "Virtualisation": lambda view: _machine(view, "virtualisation"),
@@ -98,11 +100,19 @@ def _cpus(role: str) -> Callable[[View], str | None]:
     def read(view: View) -> str | None:
         cpus = view.run.layout.roles.get(role)
         if not cpus:
-            return None
+            # A captured run stores the CPUs of every role that it had.
+            return None if view.run.origin == "published" else NONE
         note = f"; {view.run.layout.note}" if role == "server" and view.run.origin == "published" else ""
         return f"{len(cpus)} ({format_list(cpus)}){note if view.run.layout.note else ''}"
 
     return read
+
+
+def _upstream(view: View) -> str | None:
+    """How many processes the upstream had; a captured run without one had none."""
+    if view.run.upstream is not None:
+        return str(view.run.upstream.processes)
+    return None if view.run.origin == "published" else NONE
 
 
 def _machine(view: View, name: str) -> str | None:
