@@ -11,12 +11,12 @@ from typing import Any
 
 from hooks.beside_sides import Comparand, Place, Where, comparand, in_both, must_compare, ratio_of
 from hooks.cells import cell
-from hooks.factors import empty_cell, factor_cell, times
+from hooks.factors import divided, empty_cell, factor_cell, times
 from hooks.grid import Key, describe_fixed
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, scroll
-from hooks.published import figure_text, must_be_published
 from hooks.tables import heading, swatch
+from hooks.transcribed import figure_text, must_be_published
 from hooks.view import Row, View
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
@@ -38,7 +38,8 @@ def beside_block(
     """The tables, as HTML.
 
     ``where`` holds on both sides, ``here`` and ``there`` on one. A ``baseline`` that names the dimension of
-    the columns is, for each row, the figure in that column. A column that ours has not is there if our suite
+    the columns is, for each row, the figure in that column; an empty one leaves the figures without ratios,
+    for a metric that nothing is divided by. A column that ours has not is there if our suite
     knows it, for another suite's say nothing here; with ``common``, only the rows that both have are. Raises
     AnalysisError for an unknown name or value, a condition left open, a second run that was not published by
     others, or a baseline by which no row at all has a ratio on both sides.
@@ -93,20 +94,22 @@ def _table(
 ) -> str:
     """One table: the rows that either side has in that column."""
     unit = heading(metric).partition(", ")[2]
+    here_, there_ = (f"{side}{f', {unit}' if unit else ''}" for side in ("Here", "Published"))
     subs = [
-        (f"Here{f', {unit}' if unit else ''}", ""),
+        (here_, ""),
         ("Here, to baseline", ""),
-        (f"Published{f', {unit}' if unit else ''}", "ls-elsewhere"),
+        (there_, "ls-elsewhere"),
         ("Published, to baseline", "ls-elsewhere"),
         ("Here ÷ published, of the ratios", ""),
     ]
-    heads = [f'<th scope="col"{_css(css)}>{escape(text)}</th>' for text, css in subs]
+    shown = _shown(baseline)
+    heads = [f'<th scope="col"{_css(css)}>{escape(text)}</th>' for text, css in subs[shown]]
     corner = [f'<th scope="col">{escape(name.capitalize())}</th>' for name in rows]
     body = []
     for key in sorted(keys, key=lambda key: _rank(left, right, (key, column))):
         here, there = left.cells.get((key, column)), right.cells.get((key, column))
         if here is not None or there is not None:
-            body.append([*_heads(left, right, rows, key, styles), *_cells(here, there)])
+            body.append([*_heads(left, right, rows, key, styles), *_cells(right.view, here, there)[shown]])
     title = f"{METRICS[metric].label} by {' and '.join(rows)}"
     if columns:
         title += f", {_label(left, right, columns, column)}"
@@ -116,13 +119,19 @@ def _table(
         if (words := describe_fixed(side.view, side.fixed))
     )
     base = ", ".join(_label(left, right, name, value) for name, value in baseline.items())
-    text = f"{title}, beside published figures{f' ({conditions})' if conditions else ''}. Baseline: {base}"
+    text = f"{title}, beside published figures{f' ({conditions})' if conditions else ''}"
+    text += f". Baseline: {base}" if base else ""
     table = (
         f'<table class="ls-table ls-beside"><caption>{escape(text)}. Here: the median; below it the range '
         f"and number of samples. Published: not measured here, no range.</caption>"
         f"<thead>{_lines([[*corner, *heads]])}</thead><tbody>{_lines(body)}</tbody></table>"
     )
     return scroll(table, text)
+
+
+def _shown(baseline: Where) -> slice:
+    """Which of the five columns: without a baseline, the two figures alone."""
+    return slice(None) if baseline else slice(0, 3, 2)
 
 
 def _css(name: str) -> str:
@@ -152,7 +161,9 @@ def _heads(
     return heads
 
 
-def _cells(here: tuple[Row, Row | None] | None, there: tuple[Row, Row | None] | None) -> list[str]:
+def _cells(
+    right: View, here: tuple[Row, Row | None] | None, there: tuple[Row, Row | None] | None
+) -> list[str]:
     """The five cells of one place."""
     ours, reason = ratio_of(here, "this run has no such case")
     theirs, silence = ratio_of(there, "not published")
@@ -168,7 +179,7 @@ def _cells(here: tuple[Row, Row | None] | None, there: tuple[Row, Row | None] | 
     if there is None or not there[0]["n"]:
         found += [_elsewhere("–", "not published"), _elsewhere("–", silence)]
     else:
-        found.append(_elsewhere(figure_text(there[0]["metric"], there[0]["median"])))
+        found.append(_elsewhere(figure_text(right, there[0])))
         mine = "baseline" if there[0] is there[1] else times(theirs.value) if theirs else "–"
         found.append(_elsewhere(mine, "" if theirs else silence))
     if own and there is not None and there[0] is there[1]:
@@ -176,9 +187,7 @@ def _cells(here: tuple[Row, Row | None] | None, there: tuple[Row, Row | None] | 
     elif ours is None or theirs is None:
         found.append(empty_cell("no ratio here" if ours is None else "no published ratio"))
     else:
-        by = theirs.value
-        again = type(ours)(ours.value / by, ours.low / by, ours.high / by, ours.bound)
-        found.append(factor_cell(again))
+        found.append(factor_cell(divided(ours, theirs.value)))
     return found
 
 
@@ -214,11 +223,14 @@ def _note(left: Comparand, right: Comparand, baseline: Where, common: bool) -> s
     base = ", ".join(_label(left, right, name, value) for name, value in baseline.items())
     source = str(right.view.run.facts.get("source") or right.view.run.title)
     few = " Rows that only one side has are left out." if common else ""
-    return (
-        '<p class="ls-note">Each ratio is formed within its own side: '
-        f"ours over our <bdi>{escape(base)}</bdi>, published over published. Published figures are from "
-        f"<bdi>{escape(source)}</bdi>; they were not "
-        "measured here, and no range of them is known. A last column of 1 would mean that a row is as far "
-        f"from the baseline here as there; its range is that of our samples alone. ≥ and ≤ mark "
-        f"bounds.{few}</p>"
+    told = (
+        f"Published figures are from <bdi>{escape(source)}</bdi>; they were not measured here, and no range "
+        "of them is known."
     )
+    if base:
+        told = (
+            f"Each ratio is formed within its own side: ours over our <bdi>{escape(base)}</bdi>, published "
+            f"over published. {told} A last column of 1 would mean that a row is as far from the baseline "
+            "here as there; its range is that of our samples alone. ≥ and ≤ mark bounds."
+        )
+    return f'<p class="ls-note">{told}{few}</p>'

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from hooks.cells import figure, spread
 from hooks.charts import counted_and_not
 from hooks.curves import stop
-from hooks.factors import empty_cell, factor, factor_cell, times
+from hooks.factors import divided, empty_cell, factor, factor_cell, times
 from hooks.grid import Grid, describe_fixed, grids
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, join_names, row, scroll, table
-from hooks.published import figure_text, must_be_published
 from hooks.tables import caption, swatch
+from hooks.transcribed import figure_text, must_be_published
 from hooks.view import Row, View
 from runner.metrics import METRICS
 
@@ -160,7 +160,8 @@ def controls_block(view: View) -> str:
 
 
 def controls_beside_block(ours: View, theirs: View) -> str:
-    """The controls of two sides: each one's figure, and how many times the best row it bounds that is.
+    """The controls of two sides: each one's figure, how many times the best row it bounds that is, and our
+    factor over theirs.
 
     Raises AnalysisError if the second run was not published by others.
     """
@@ -169,17 +170,17 @@ def controls_beside_block(ours: View, theirs: View) -> str:
     body = []
     for name in dict.fromkeys([*here, *there]):
         mine, other = here.get(name), there.get(name)
+        least, stated = mine[1] if mine else None, other[1] if other else None
         cells = [empty_cell("not in this run"), empty_cell("not in this run")]
         if mine is not None:
-            one, least = mine
-            told = f"{figure(one)} ({spread(one)})" if one["n"] else "–"
+            told = f"{figure(mine[0])} ({spread(mine[0])})" if mine[0]["n"] else "–"
             cells = [f"<td>{told}</td>", factor_cell(least) if least else empty_cell("no factor")]
         if other is not None and other[0]["n"]:
-            value, factor = figure_text(METRIC, other[0]["median"]), other[1]
-            told = times(factor.value) if factor else "–"
+            value, told = figure_text(theirs, other[0]), times(stated.value) if stated else "–"
             cells += [f'<td class="ls-elsewhere">{value}</td>', f'<td class="ls-elsewhere">{told}</td>']
         else:
             cells += [empty_cell("not published"), empty_cell("not published")]
+        cells.append(_apart(least, stated))
         labels = ours if name in here else theirs
         body.append(
             f'<tr><th scope="row">{labels.label_html("workload", name)}</th> {" ".join(cells)}</tr>\n'
@@ -190,6 +191,7 @@ def controls_beside_block(ours: View, theirs: View) -> str:
     published = ["Published, requests/s", "Published, over the best row it bounds"]
     cells = [f'<th scope="col">{escape(head)}</th>' for head in heads]
     cells += [f'<th scope="col" class="ls-elsewhere">{escape(head)}</th>' for head in published]
+    cells.append('<th scope="col">Here ÷ published, of the factors</th>')
     text = "The upstream by itself, beside published figures"
     content = (
         f'<table class="ls-table ls-beside"><caption>{text}. Here: the median with its range. Published: not '
@@ -197,6 +199,15 @@ def controls_beside_block(ours: View, theirs: View) -> str:
         f"<tbody>{''.join(body)}</tbody></table>"
     )
     return f'<div class="ls-block">{scroll(content, text)}</div>'
+
+
+def _apart(here: Ratio | None, there: Ratio | None) -> str:
+    """Our factor over theirs, with our range and bound; or why there is none."""
+    if here is None or there is None:
+        return empty_cell("no factor here" if here is None else "no published factor")
+    if here.bound == "?":
+        return empty_cell("both sides are bounds, so nothing bounds their ratio")
+    return factor_cell(divided(here, there.value))
 
 
 def _best_bounded(view: View) -> dict[str, tuple[Row, Ratio | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.markup import escape
@@ -23,6 +24,11 @@ def digits(value: float) -> int:
 def times(value: float) -> str:
     """``3.52×``, ``12.4×``, ``1,234×``."""
     return f"{value:,.{digits(value)}f}×"
+
+
+def divided(ratio: Ratio, by: float) -> Ratio:
+    """A ratio over a plain figure: a bound stays one, and its range is that of its own samples."""
+    return replace(ratio, value=ratio.value / by, low=ratio.low / by, high=ratio.high / by)
 
 
 def factor(ratio: Ratio) -> str:

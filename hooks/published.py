@@ -17,28 +17,13 @@ from hooks.markup import details, escape, row, table
 from hooks.methodology import Section
 from hooks.statements import statements_block
 from hooks.tables import heading, swatch
+from hooks.transcribed import figure_text, mapping_of, must_be_published
 from hooks.view import Row, View
 from runner.errors import AnalysisError
-from runner.importers.published.mapping import File, parse
+from runner.importers.published.mapping import File
 from runner.importers.published.mapping import Mapping as SourceMapping
 from runner.metrics import METRICS
 from runner.model import PUBLISHED
-
-NOT_HERE = PUBLISHED
-
-
-def figure_text(metric: str, value: float) -> str:
-    """A published figure with the digits it was published with, without unit: ``15.841``, ``18,925``."""
-    return f"{value * METRICS[metric].scale:,.10g}"
-
-
-def must_be_published(view: View) -> None:
-    """Raise AnalysisError for a run of our own."""
-    if view.run.origin != "published":
-        raise AnalysisError(
-            f"run {view.id} was {view.run.origin}, not published by others",
-            "Use value() and table() for it.",
-        )
 
 
 def published_text(view: View, metric: str, where: Mapping[str, Any]) -> str:
@@ -48,25 +33,18 @@ def published_text(view: View, metric: str, where: Mapping[str, Any]) -> str:
     if not found["n"]:
         raise AnalysisError(f"{found['case']} has no {metric} in {view.id}")
     unit = escape(METRICS[metric].display_unit)
-    text = f"{figure_text(metric, found['median'])} {unit}".strip()
-    return f'<span class="ls-elsewhere" title="{NOT_HERE}">{text} <small>(published)</small></span>'
-
-
-def mapping_of(view: View) -> SourceMapping:
-    """The mapping that travels in the run. Raises ArtifactError if it is damaged."""
-    file = view.run.suite_file
-    return parse(file.text, f"{view.id}: {file.name}", file.name).mapping
+    text = f"{figure_text(view, found)} {unit}".strip()
+    return f'<span class="ls-elsewhere" title="{PUBLISHED}">{text} <small>(published)</small></span>'
 
 
 def published_sections(page: PageContext, view: View, exports: str) -> list[Section]:
     """The run's page: tables as published, statements, source, mapping."""
-    must_be_published(view)
     mapping = mapping_of(view)
     styles = page.catalogue.styles
     tables = "".join(_table(view, file, styles) for file in mapping.file)
     stated = statements_block(view, None, None) if mapping.statement else ""
     found = [
-        Section("Figures", f"<p>As published, each a figure by itself: {NOT_HERE}.</p>{tables}{exports}"),
+        Section("Figures", f"<p>As published, each a figure by itself: {PUBLISHED}.</p>{tables}{exports}"),
         Section("Statements", stated),
         Section("Source", _source(view, mapping)),
         Section(
@@ -132,7 +110,7 @@ def _table(view: View, file: File, styles: Mapping[str, Style]) -> str:
                 heads[head] = None
                 values.setdefault(key, {})[head] = found
     body = [
-        row(_head(view, dict(key), styles), *(_cell(cells.get(head)) for head in heads))
+        row(_head(view, dict(key), styles), *(_cell(view, cells.get(head)) for head in heads))
         for key, cells in values.items()
     ]
     fixed = {k: v for k, v in file.dimensions.items() if isinstance(v, int)}
@@ -149,7 +127,7 @@ def _head(view: View, key: Mapping[str, str | int], styles: Mapping[str, Style])
     return " · ".join(words)
 
 
-def _cell(found: Row | None) -> str:
+def _cell(view: View, found: Row | None) -> str:
     if found is None:
         return "–"
-    return f'<span class="ls-elsewhere">{figure_text(found["metric"], found["median"])}</span>'
+    return f'<span class="ls-elsewhere">{figure_text(view, found)}</span>'

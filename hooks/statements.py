@@ -6,15 +6,13 @@ test cannot part. It must be true of the published figures; what ours say of it 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from hooks.judging import Judgment, Part, Side, decimals, judge, place_words
 from hooks.markup import escape, join_names, row, table
 from hooks.near import near
+from hooks.transcribed import mapping_of
 from hooks.view import View
 from runner.errors import AnalysisError
 from runner.importers.published.predicates import (
@@ -29,19 +27,16 @@ from runner.importers.published.predicates import (
 )
 from runner.metrics import METRICS
 
-_STATEMENTS: TypeAdapter[list[Statement]] = TypeAdapter(list[Statement])
 _WORDS = {"holds": "Holds", "fails": "Does not hold", "unsaid": "Cannot be said"}
 
 
 def statements_of(view: View, topic: str | None = None) -> list[Statement]:
     """The statements of a published run, of one topic or all.
 
-    Raises AnalysisError for a run that was not published by others, or an unknown topic.
+    Raises AnalysisError for a run that was not published by others, or an unknown topic; ArtifactError for
+    a damaged mapping.
     """
-    if view.run.origin != "published":
-        raise AnalysisError(f"run {view.id} is {view.run.origin}: statements are of published runs")
-    stated = tomllib.loads(view.run.suite_file.text).get("statement", [])
-    found = _STATEMENTS.validate_python(stated, strict=True)
+    found = mapping_of(view).statement
     if topic is None:
         return found
     those = [statement for statement in found if statement.topic == topic]

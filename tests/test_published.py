@@ -503,7 +503,7 @@ def cases_of(figures: Figures) -> dict[tuple[str, str, int], Any]:
 def theirs(statement: str, figures: Figures | None = None, **labels: str) -> View:
     figures = figures or PUBLISHED_FIGURES
     cases = cases_of(figures)
-    text = f'[[statement]]\ntopic = "topic"\n{statement}'
+    text = f'{MAPPING}\n[[statement]]\ntopic = "topic"\n{statement}'
     return view_of(
         stored(
             list(cases.values()),
@@ -678,7 +678,7 @@ def test_wrong_statement_keeps_a_mapping_out(folder: Path, old: str, new: str, t
 def test_topic_and_origin_are_checked() -> None:
     with pytest.raises(AnalysisError, match=r"states nothing on 'topics'\n  Did you mean 'topic'"):
         statements_of(theirs(SPAN), "topics")
-    with pytest.raises(AnalysisError, match="run ours is captured"):
+    with pytest.raises(AnalysisError, match="run ours was captured"):
         statements_of(ours())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from runner.errors import ArtifactError
 from runner.importers.published import mapping as mappings
-from runner.importers.published.making import make
+from runner.importers.published.making import decimals_of, make
 from runner.importers.published.placing import place, vacant
 from runner.importers.published.reading import Source, csv_files, read_bytes
 from runner.model import Run, Sample
@@ -51,15 +51,23 @@ class Published:
     def rebuild(self, stored: StoredRun) -> tuple[Run, list[Sample]]:
         """The run again from its raw files and the mapping in its manifest. Raises ArtifactError."""
         run = stored.run
-        where = f"{stored.folder}: the mapping {run.suite_file.name} in its manifest"
-        loaded = mappings.parse(run.suite_file.text, where, run.suite_file.name)
-        names = [
-            entry.path.removeprefix(f"{RAW}/") for entry in run.files if entry.path.startswith(f"{RAW}/")
-        ]
-        sources = []
-        for name in names:
-            path = stored.folder / RAW / name
-            sources.append(Source(str(path), name, read_bytes(path)))
-        if not sources:
-            raise ArtifactError(f"{stored.folder}: there is no file to compute its figures from")
-        return make(loaded, sources, run.id, run.created, run.command_line)
+        return make(*_inside(stored.folder, run), run.id, run.created, run.command_line)
+
+
+def decimals(folder: Path, run: Run) -> dict[tuple[str, str], int]:
+    """(case id, metric) → the decimals that a run's figure was published with, in its display unit.
+
+    Read from the run's own raw files below ``folder``. Raises ArtifactError if these cannot be read.
+    """
+    return decimals_of(*_inside(folder, run))
+
+
+def _inside(folder: Path, run: Run) -> tuple[mappings.LoadedMapping, list[Source]]:
+    """A run's own mapping and raw files. Raises ArtifactError."""
+    where = f"{folder}: the mapping {run.suite_file.name} in its manifest"
+    loaded = mappings.parse(run.suite_file.text, where, run.suite_file.name)
+    names = [entry.path.removeprefix(f"{RAW}/") for entry in run.files if entry.path.startswith(f"{RAW}/")]
+    if not names:
+        raise ArtifactError(f"{folder}: there is no file to compute its figures from")
+    paths = {name: folder / RAW / name for name in names}
+    return loaded, [Source(str(path), name, read_bytes(path)) for name, path in paths.items()]

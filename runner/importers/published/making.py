@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,7 @@ from decimal import Decimal
 from runner.errors import ArtifactError
 from runner.importers.published.mapping import UNITS, File, LoadedMapping, Mapping, Value, same_files
 from runner.importers.published.reading import Row, Source, rows
+from runner.metrics import METRICS
 from runner.model import (
     Case,
     FileEntry,
@@ -35,6 +37,7 @@ class _Made:
 
     case: Case
     figures: dict[str, tuple[Decimal, str]] = field(default_factory=dict)
+    decimals: dict[str, int] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
 
 
@@ -46,18 +49,8 @@ def make(
     ``created`` is when it was imported, because when it was measured is not published; the manifest's
     list of files is left to the writer. Raises ArtifactError naming file, line and column.
     """
-    same_files(loaded, [source.name for source in sources])
-    by_name = {source.name: source for source in sources}
-    made: dict[str, _Made] = {}
-    # First those that state a figure, then those that repeat it.
-    for again in (False, True):
-        for file in loaded.mapping.file:
-            source = by_name[file.name]
-            for row in rows(source, file):
-                for value in file.value:
-                    if value.again == again:
-                        _put(made, loaded.mapping, source, file, row, value)
-    entries = {name: _entry(source) for name, source in by_name.items()}
+    made = _gather(loaded, sources)
+    entries = {source.name: _entry(source) for source in sources}
     samples = [
         Sample(
             case=one.case.id,
@@ -72,6 +65,34 @@ def make(
         for number, one in enumerate(made.values(), 1)
     ]
     return _run(loaded, [one.case for one in made.values()], run_id, created, command_line), samples
+
+
+def decimals_of(loaded: LoadedMapping, sources: Sequence[Source]) -> dict[tuple[str, str], int]:
+    """(case id, metric) → with how many decimals the figure was transcribed, in the metric's display unit.
+
+    A figure transcribed in another unit is left out. Raises ArtifactError as `make` does.
+    """
+    return {
+        (one.case.id, metric): places
+        for one in _gather(loaded, sources).values()
+        for metric, places in one.decimals.items()
+    }
+
+
+def _gather(loaded: LoadedMapping, sources: Sequence[Source]) -> dict[str, _Made]:
+    """Case id → the case with its figures."""
+    same_files(loaded, [source.name for source in sources])
+    by_name = {source.name: source for source in sources}
+    made: dict[str, _Made] = {}
+    # First those that state a figure, then those that repeat it.
+    for again in (False, True):
+        for file in loaded.mapping.file:
+            source = by_name[file.name]
+            for row in rows(source, file):
+                for value in file.value:
+                    if value.again == again:
+                        _put(made, loaded.mapping, source, file, row, value)
+    return made
 
 
 def _put(
@@ -103,6 +124,10 @@ def _put(
         )
     if told is None:
         one.figures[value.metric] = (figure, place)
+        exponent = row.figures[value.column].as_tuple().exponent
+        scale = float(UNITS[value.unit][1]) * METRICS[value.metric].scale
+        if isinstance(exponent, int) and math.isclose(scale, 1):
+            one.decimals[value.metric] = -exponent
     one.files[source.name] = None
 
 
