@@ -70,15 +70,25 @@ def comparand(
 
 
 def must_compare(left: Comparand, right: Comparand, baseline: Where) -> None:
-    """Raise AnalysisError unless some row, the baseline itself apart, has a ratio on both sides."""
+    """Raise AnalysisError unless some row, the baseline itself apart, has a ratio on both sides.
 
-    def measured(side: Comparand) -> set[Place]:
+    Without a baseline a figure on both sides will do.
+    """
+
+    def told(side: Comparand) -> set[Place]:
+        if not baseline:
+            return {place for place, (row, _) in side.cells.items() if row["n"]}
         return {
             place for place, pair in side.cells.items() if pair[0] is not pair[1] and ratio_of(pair, "")[0]
         }
 
-    if measured(left) & measured(right):
+    if told(left) & told(right):
         return
+    if not baseline:
+        raise AnalysisError(
+            f"no row has a figure both in run {left.view.id} and in run {right.view.id}",
+            "Give other rows, columns or conditions.",
+        )
     words = ", ".join(f"{name} = {value}" for name, value in baseline.items())
     shared = [
         " ".join(str(name) for name in (*key, column) if name)
@@ -101,7 +111,7 @@ def in_both(left: Comparand, right: Comparand) -> tuple[Comparand, Comparand]:
 
 def ratio_of(pair: tuple[Row, Row | None] | None, missing: str) -> tuple[Ratio | None, str]:
     """A row over its baseline; or why there is no such ratio."""
-    from runner.verdicts import ratio
+    from runner.verdicts import indivisible, ratio
 
     if pair is None:
         return None, missing
@@ -110,8 +120,8 @@ def ratio_of(pair: tuple[Row, Row | None] | None, missing: str) -> tuple[Ratio |
         return None, "no figure of the baseline"
     if not row["n"]:
         return None, "no figure"
-    if base["low"] <= 0:
-        return None, "the baseline is nought"
+    if small := indivisible(base):
+        return None, f"the baseline is {small}"
     found = ratio(row, base)
     if found.bound == "?" and row is not base:
         return None, "both sides are bounds, so nothing bounds their ratio"

@@ -16,15 +16,18 @@ from sites import EVIL, ROOT, Builder, BuildFailed, Node, pin, table_of, tree
 from hooks import loading
 from hooks.attempts import attempts_of
 from hooks.beside import beside_block
+from hooks.beside_sides import ratio_of
 from hooks.calls import Calls
+from hooks.controls import controls_beside_block
 from hooks.differences import compared, differences_block
-from hooks.published import figure_text, published_text
+from hooks.published import published_text
+from hooks.transcribed import figure_text
 from hooks.view import View
 from runner import store
 from runner.analysis import summary
 from runner.errors import AnalysisError
 from runner.importers import by_name
-from runner.model import Generator, Layout, SuiteFile
+from runner.model import Generator, Layout, SuiteFile, Upstream
 from runner.store import StoredRun
 
 BASE = {"server": "base"}
@@ -35,6 +38,7 @@ THERE = {
     ("gone", "get"): 5000.0,
 }
 HERE = {("base", "get"): 2000.0, ("fast", "get"): 2400.0, ("base", "post"): 1000.0, ("own", "get"): 500.0}
+GAP = "probe_gap_p50"
 Figures = dict[tuple[str, str], float]
 
 
@@ -56,7 +60,9 @@ def theirs(figures: Figures | None = None, metric: str = "rps", **fields: Any) -
     return view_of(stored(list(cases.values()), samples, repeats=1, **defaults | fields))
 
 
-def ours(figures: Figures | None = None, floor: str = "", lost: str = "", **fields: Any) -> View:
+def ours(
+    figures: Figures | None = None, floor: str = "", lost: str = "", metric: str = "rps", **fields: Any
+) -> View:
     """Three samples a case, 1 % apart; ``floor`` and ``lost`` name a server with that flaw."""
     figures = HERE if figures is None else figures
     cases = {key: case(key[0], workload=key[1]) for key in figures}
@@ -67,7 +73,7 @@ def ours(figures: Figures | None = None, floor: str = "", lost: str = "", **fiel
                 samples.append(failed(cases[key], i))
                 continue
             witness = {"witness": saturated("generator")} if key[0] == floor else {}
-            samples.append(sample(cases[key], i, value * (1 + step), **witness))
+            samples.append(sample(cases[key], i, value * (1 + step), metric, **witness))
     return view_of(stored(list(cases.values()), samples, repeats=3, **{"id": "ours"} | fields))
 
 
@@ -163,7 +169,6 @@ def test_lost_samples_and_lost_baseline_are_said() -> None:
     third = {("third", "get"): 700.0}
     found = lines(block(ours(HERE | third, lost="fast"), theirs(THERE | third), common=True))
     assert found["fast"][:2] == ["– n = 0 of 3 no accepted sample 3 failed (timeouts)", "– no figure"]
-    got = {key: value for key, value in THERE.items() if key[1] == "get"}
     both = ours(HERE | BOTH_POST)
     for row in both.rows("rps"):
         if row["case"].startswith("base/get"):
@@ -211,6 +216,30 @@ def test_baseline_that_compares_nothing_is_an_error(left: View | None, right: Vi
         block(left, right)
 
 
+def test_figures_may_stand_without_ratios() -> None:
+    found = block(baseline={}, common=True)
+    heads = [head.text for head in tree(found).all("thead")[0].all("th")]
+    assert heads == ["Server", "Here, requests/s", "Published, requests/s"]
+    assert lines(found)["fast"] == ["2,400 tier 1 2,376–2,424 · n = 3", "30,000"]
+    assert "aseline" not in tree(found).text
+    assert "ratio" not in tree(found).text
+    with pytest.raises(AnalysisError, match="no row has a figure both in run ours and in run theirs"):
+        block(baseline={}, right=theirs({("gone", "get"): 1.0}))
+
+
+def test_nothing_is_divided_by_what_the_probe_cannot_resolve() -> None:
+    """Gaps of 2 µs and 3 ms over one of 2 µs here; 40 ms published."""
+    left = ours({("base", "get"): 2e-6, ("fast", "get"): 3e-3, ("base", "post"): 3e-3}, metric=GAP)
+    right = theirs({("base", "get"): 40e-3, ("fast", "get"): 80e-3, ("base", "post"): 2e-6}, GAP)
+    with pytest.raises(AnalysisError, match="no row has a ratio to server = base"):
+        block(left, right, metric=GAP)
+    found = lines(block(left, right, metric=GAP, baseline={"server": "fast"}), "Probe: gap p50 by server")
+    assert found["base"][3] == "0.50×"
+    assert found["base"][4].endswith("×")
+    own = ratio_of((left.rows(GAP)[1], left.rows(GAP)[0]), "")
+    assert own == (None, "the baseline is below what the probe resolves (0.1 ms)")
+
+
 def test_every_call_of_the_real_pages_compares_something() -> None:
     """On the pinned runs: at least one row of each call has both ratios, and one of the last column."""
     pins = store.read_pins(ROOT / "artifacts")
@@ -232,7 +261,10 @@ def test_every_call_of_the_real_pages_compares_something() -> None:
                 for body in tree(made[-1]).all("tbody")
                 for row in body.all("tr")
             ]
-            assert any(all("×" in row[i] for i in (1, 3, 4)) for row in rows), (page.name, call)
+            if "baseline={}" in call:
+                assert any("–" not in (row[0][0], row[1][0]) for row in rows), (page.name, call)
+            else:
+                assert any(all("×" in row[i] for i in (1, 3, 4)) for row in rows), (page.name, call)
     assert pages >= {"rest-published", "proxy", "latency", "headers", "body-rate", "workers"}
     assert len(made) >= 12
 
@@ -350,8 +382,31 @@ def test_single_figure_says_that_it_is_published() -> None:
         ("rps", 66100.0, "66,100"),
     ],
 )
-def test_figure_has_the_digits_it_was_published_with(metric: str, value: float, text: str) -> None:
-    assert figure_text(metric, value) == text
+def test_figure_has_the_digits_it_needs(metric: str, value: float, text: str) -> None:
+    """Of a run whose files are not at hand."""
+    view = theirs({("base", "get"): value}, metric)
+    assert figure_text(view, view.rows(metric)[0]) == text
+
+
+def test_figure_has_the_digits_it_was_transcribed_with() -> None:
+    view = loading.load(ROOT / "artifacts", ["ref-published-aiohttp-asgi"])["ref-published-aiohttp-asgi"]
+    assert isinstance(view, View)
+    shown = {
+        (metric, row["case"]): figure_text(view, row)
+        for metric in view.metrics
+        for row in view.rows(metric)
+        if row["n"]
+    }
+    server = "aiohttp-asgi-rloop"
+    assert shown["body_rate", f"{server}/httpx-1k/w4/c100"] == "2.0"
+    assert shown["p50", f"{server}/aiohttp-64k/w4/c100"] == "14.49"
+    assert shown["probe_headers_p99", f"{server}/httpx-1k/w4/c100"] == "1,109.26"
+    assert shown["rps", f"{server}/get_item/w4/c100"] == "18,925"
+    # Every figure is, sign for sign, one that stands in the files.
+    files = (ROOT / "artifacts" / view.id / "raw").glob("*.csv")
+    written = {cell for path in files for cell in re.split(r"[,\n]", path.read_text("utf-8"))}
+    assert {text.replace(",", "") for text in shown.values()} <= written
+    assert len(shown) == 28 * 2 + 6 + 52 + 12 * 3 + 6 * 4 + 4 + 2
 
 
 def test_differences_are_read_from_both_manifests() -> None:
@@ -383,7 +438,9 @@ def test_differences_are_read_from_both_manifests() -> None:
     assert found["uvloop"] == ("0.23.0", "0.23.0")
     assert found["Measured"] == ("2026-01-01", "unknown")
     assert "more" not in found
-    assert "CPUs of the upstream" not in found
+    # The one had no upstream, the other does not say.
+    assert found["CPUs of the upstream"] == ("none", "unknown")
+    assert found["Processes of the upstream"] == ("none", "unknown")
     table = table_of(differences_block(left, right), "How the two sides differ")
     rows = {row.all("th")[0].text: row for row in table.all("tbody")[0].all("tr")}
     assert "Connections" not in rows
@@ -391,6 +448,56 @@ def test_differences_are_read_from_both_manifests() -> None:
     same = tree(differences_block(left, right)).classed("ls-note")[0].text
     assert "Connections (100)" in same
     assert "uvloop (0.23.0)" in same
+
+
+def test_differences_count_the_upstreams_processes() -> None:
+    roles = {"server": [0], "upstream": [1, 2]}
+    left = ours(layout=Layout(roles=roles), upstream=Upstream(label="Echo", processes=2))
+    found = {name: (here, there) for name, here, there in compared(left, theirs(layout=Layout(roles=roles)))}
+    assert found["CPUs of the upstream"] == ("2 (1-2)", "2 (1-2)")
+    assert found["Processes of the upstream"] == ("2", "unknown")
+
+
+# --- controls ---------------------------------------------------------------------------------------
+
+
+def with_control(published: bool, direct: float, floor: str = "") -> View:
+    """A run whose rows reach 1,000 at most, with a control; ``floor`` names a server limited by others."""
+    control = case("upstream", "control", workload="direct").model_copy(update={"covers": ["get"]})
+    cases = [case("base"), case("fast"), control]
+    values = {"base": 500.0, "fast": 1000.0, "upstream": direct}
+    steps = (0,) if published else (-0.01, 0, 0.01)
+    samples = []
+    for one in cases:
+        server = str(one.dimensions["server"])
+        witness: dict[str, Any] = {"witness": saturated("generator")} if server == floor else {}
+        samples += [sample(one, i, values[server] * (1 + step), **witness) for i, step in enumerate(steps, 1)]
+    origin = "published" if published else "captured"
+    return view_of(stored(cases, samples, repeats=len(steps), id=origin, origin=origin))
+
+
+@pytest.mark.parametrize(
+    ("floor", "factor", "apart"),
+    [
+        ("", "4.00× 3.92–4.08×", "0.80× 0.78–0.82×"),
+        ("upstream", "≥ 4.00× 3.92–4.08×", "≥ 0.80× 0.78–0.82×"),
+        ("fast", "≤ 4.00× 3.92–4.08×", "≤ 0.80× 0.78–0.82×"),
+    ],
+)
+def test_controls_have_a_ratio_of_their_factors(floor: str, factor: str, apart: str) -> None:
+    """Four times the best row here, five times published."""
+    markup = controls_beside_block(with_control(False, 4000.0, floor), with_control(True, 5000.0))
+    heads = [head.text for head in tree(markup).all("thead")[0].all("th")]
+    assert heads[-1] == "Here ÷ published, of the factors"
+    (cells,) = lines(markup, "The upstream by itself").values()
+    assert cells[1:] == [factor, "5,000", "5.00×", apart]
+
+
+def test_controls_without_a_counterpart_say_so() -> None:
+    (cells,) = lines(controls_beside_block(ours(), with_control(True, 5000.0)), "The upstream").values()
+    assert cells[-1] == "– no factor here"
+    (cells,) = lines(controls_beside_block(with_control(False, 4000.0), theirs()), "The upstream").values()
+    assert cells[2:] == ["– not published", "– not published", "– no published factor"]
 
 
 # --- in a site --------------------------------------------------------------------------------------
