@@ -9,6 +9,7 @@ from hooks.beside import beside_block
 from hooks.blocks import chart_block, curve_block, table_block
 from hooks.catalogue import Entry
 from hooks.claims import claim
+from hooks.comparing import compare_block, steps_block
 from hooks.context import PageContext
 from hooks.controls import controls_beside_block, headroom_block
 from hooks.differences import differences_block
@@ -22,8 +23,9 @@ from hooks.markup import escape
 from hooks.methodology import Section, sections
 from hooks.near import near
 from hooks.placeholders import Placeholders
+from hooks.probing import probe_limits_block
 from hooks.published import published_text
-from hooks.ratios import compare_block, ratios_block
+from hooks.ratios import ratios_block
 from hooks.scale import scaling_block
 from hooks.statements import statements_block
 from hooks.values import param_text, ratio_text, value_text
@@ -51,7 +53,9 @@ class Calls:
             "param": self._param,
             "ratios": self._ratios,
             "compare": self._compare,
+            "steps": self._steps,
             "headroom": self._headroom,
+            "probe_limits": self._probe_limits,
             "scaling": self._scaling,
             "ladder": self._ladder,
             "claim": self._claim,
@@ -148,10 +152,18 @@ class Calls:
         """What the data says of one side against the other, whichever way it falls."""
         return self._hold_block(pin, lambda e: compare_block(e.view, of, to, _names(metric), where))
 
+    def _steps(self, pin: str, dimension: str, metric: str | Sequence[str] = "rps", **where: Any) -> str:
+        """What the data says of each step from one number of a dimension to the next."""
+        return self._hold_block(pin, lambda e: steps_block(e.view, dimension, _names(metric), where))
+
     def _headroom(self, pin: str, rows: str = "server", **where: Any) -> str:
         """The upstream's own capacity over each row, and the controls it comes from."""
         styles = self.page.catalogue.styles
         return self._hold_block(pin, lambda e: headroom_block(e.view, rows, where, styles))
+
+    def _probe_limits(self) -> str:
+        """What the probe can and cannot see, as on the page of every run that has one."""
+        return self.places.block(probe_limits_block())
 
     def _scaling(self, pin: str, metric: str = "rps", **where: Any) -> str:
         """From one worker to several, with factors where the server's CPUs allow any."""

@@ -86,8 +86,22 @@ def spread(row: Row) -> str:
 
 
 def scattered(row: Row) -> bool:
-    """Whether its accepted samples lie so far apart that a median alone would mislead."""
-    return bool(row["n"] > 1 and row["low"] > 0 and row["high"] / row["low"] >= SCATTERED)
+    """Whether its accepted samples lie so far apart that a median alone would mislead.
+
+    What lies below the metric's resolution counts as being there: such samples are not far apart.
+    """
+    if not row["n"] > 1:
+        return False
+    least = max(row["low"], METRICS[row["metric"]].resolution)
+    return bool(least > 0 and row["high"] / least >= SCATTERED)
+
+
+def apart_words(row: Row) -> str:
+    """How far a scattered row's samples are apart, as a factor where there is one."""
+    kind = METRICS[row["metric"]]
+    if row["low"] <= 0 or row["low"] < kind.resolution:
+        return f"samples far apart, some {kind.too_small}" if kind.resolution else "samples far apart"
+    return f"samples {row['high'] / row['low']:,.0f}-fold apart"
 
 
 def cell(row: Row | None) -> Cell:

@@ -221,9 +221,9 @@ def _both(a: Row, b: Row, between: str) -> str:
 
 
 def _times(a: Row, b: Row) -> str:
-    from runner.verdicts import ratio
+    from runner.verdicts import indivisible, ratio
 
-    return f", {ratio(a, b).value:.2f}×" if b["low"] > 0 else ""
+    return "" if indivisible(b) else f", {ratio(a, b).value:.2f}×"
 
 
 def _listed(view: View, found: Sequence[Pair], figures: Sequence[str]) -> str:

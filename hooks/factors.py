@@ -21,9 +21,14 @@ def digits(value: float) -> int:
     return 0 if value >= 100 else 1 if value >= 10 else 2
 
 
+def plain(value: float) -> str:
+    """``3.52``, ``12.4``, ``1,234``."""
+    return f"{value:,.{digits(value)}f}"
+
+
 def times(value: float) -> str:
     """``3.52×``, ``12.4×``, ``1,234×``."""
-    return f"{value:,.{digits(value)}f}×"
+    return f"{plain(value)}×"
 
 
 def divided(ratio: Ratio, by: float) -> Ratio:
@@ -61,6 +66,21 @@ def empty_cell(*remarks: str) -> str:
 
 def _remark(text: str) -> str:
     return f'<span class="ls-remark">{escape(text)}</span>'
+
+
+def row_ratio(a: Row, b: Row) -> Ratio | None:
+    """Row ``a`` over row ``b``; None where a side has no figure to divide, or to divide by."""
+    from runner.verdicts import indivisible, ratio
+
+    return None if not a["n"] or a["low"] <= 0 or indivisible(b) else ratio(a, b)
+
+
+def no_ratio(a: Row, b: Row) -> list[str]:
+    """Why `row_ratio` gave none: what is held against the rows, or that ``b`` is too small to divide by."""
+    from runner.verdicts import unresolved
+
+    small = unresolved(b)
+    return [*doubts(a, b), *([f"nothing is divided by what is {small}"] if small else [])]
 
 
 def doubts(*rows: Row) -> list[str]:

@@ -14,6 +14,7 @@ from hooks.charts import band_of
 from hooks.claims import possible_rivals
 from hooks.controls import headroom_words
 from hooks.environment import attempt_words, limiters
+from hooks.factors import plain, span
 from hooks.grid import describe_fixed, fixed_of, group_of
 from hooks.ladders import ladder_words
 from hooks.markup import escape, join_names
@@ -77,8 +78,12 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     if not tiered:
         return head + _unranked(view, measured, unit)
     leader = tiered[0]
-    rest = [row for row in tiered[1:] if _like(leader, row)]
-    if leader["tier"] > 1 or possible_rivals(rows, leader):
+    small = _unresolved(tiered)
+    rest = [row for row in tiered[1:] if row not in small and _like(leader, row)]
+    if len(small) > 1:
+        names = join_names(f"{_name(view, row)} ({figure(row)})" for row in small)
+        text = f"none leads: {names} {unit} are all {escape(metric.too_small)}"
+    elif leader["tier"] > 1 or possible_rivals(rows, leader):
         # Something without a tier may belong above, so nobody can be said to lead.
         text = f"{_name(view, leader)} is the best of the ranked with {_figures(leader)} {unit}"
     elif rest:
@@ -87,9 +92,16 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         text = f"{_name(view, leader)} is alone in the first tier with {_figures(leader)} {unit}"
     if rest:
         names = join_names(f"{_name(view, row)} ({figure(row)})" for row in rest)
-        text += f"; this run cannot tell {names} from it"
-    last = "" if tiered[-1] in rest else _last(view, tiered, unit)
+        text += f"; this run cannot tell {names} from {'them' if len(small) > 1 else 'it'}"
+    last = "" if tiered[-1] in [*rest, *small] else _last(view, tiered, unit)
     return f"{head}{text}.{last}{_without_tier(view, rows)}"
+
+
+def _unresolved(rows: Sequence[Row]) -> list[Row]:
+    """The rows whose figure is below what can be told from nothing."""
+    from runner.verdicts import unresolved
+
+    return [row for row in rows if unresolved(row)]
 
 
 def _like(leader: Row, row: Row) -> bool:
@@ -115,19 +127,17 @@ def _unranked(view: View, measured: list[Row], unit: str) -> str:
 
 def _last(view: View, tiered: list[Row], unit: str) -> str:
     """The last tier's last row, and the factor between it and the best."""
-    from runner.verdicts import ratio
+    from runner.verdicts import indivisible, ratio
 
     leader, last = tiered[0], tiered[-1]
     if leader is last:
         return ""
     text = f" Last of {last['tier']} tiers comes {_name(view, last)} with {figure(last)} {unit}"
     top, bottom = (leader, last) if METRICS[leader["metric"]].better == "higher" else (last, leader)
-    if bottom["low"] <= 0:
-        return f"{text}."
-    factor = ratio(top, bottom)
-    digits = 0 if factor.value >= 10 else 1 if factor.value >= 2 else 2
-    low, high = f"{factor.low:.{digits}f}", f"{factor.high:.{digits}f}"
-    return f"{text}: a factor of {factor.value:.{digits}f} (samples allow {low} to {high})."
+    if why := indivisible(bottom):
+        return f"{text}; no factor, because the figure of {_name(view, bottom)} is {escape(why)}."
+    found = ratio(top, bottom)
+    return f"{text}: a factor of {plain(found.value)} (samples allow {span(found)})."
 
 
 def _without_tier(view: View, rows: list[Row]) -> str:
@@ -140,9 +150,12 @@ def _without_tier(view: View, rows: list[Row]) -> str:
 
 def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], list[Row]]]]) -> list[str]:
     """Noise, floors, rejected and failed samples."""
-    items, spans = [], []
+    items, spans, small = [], [], []
     for metric, those in found.items():
-        bands = [band for _, rows in those if (band := band_of(rows)) is not None]
+        told = [rows for _, rows in those if not _unresolved(rows)]
+        bands = [band for rows in told if (band := band_of(rows)) is not None]
+        if len(told) < len(those):
+            small.append(f"of {escape(noun(METRICS[metric]))} {METRICS[metric].too_small}")
         if bands:
             low, high = percent(min(bands)), percent(max(bands))
             span = low if low == high else f"{low} to {high}"
@@ -152,13 +165,15 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
             "<strong>Noise</strong>: one configuration, run twice in each round, differed from itself by "
             f"{join_names(spans)}; a smaller difference is not called one."
         )
-    else:
+    elif not small:
         items.append(
             "<strong>Noise</strong>: unknown, because no configuration was measured twice in at least two "
             "rounds; the ranges alone decide."
         )
-    told = zip(*(view.columns.get(name, []) for name in ("case", "role", "floor")), strict=True)
-    floors = {case for case, role, floor in told if floor and role == "case"}
+    if small:
+        items.append(f"Where figures {join_names(small)} are compared, no noise is given in per cent.")
+    columns = zip(*(view.columns.get(name, []) for name in ("case", "role", "floor")), strict=True)
+    floors = {case for case, role, floor in columns if floor and role == "case"}
     if floors:
         figures = "its figure is a bound" if len(floors) == 1 else "their figures are bounds"
         cases = sum(case.role != "control" for case in view.run.cases)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hooks.cells import Cell, cell, scattered, shown
+from hooks.cells import Cell, apart_words, cell, scattered, shown
 from hooks.near import near
 from hooks.view import Row, View
 from runner.errors import AnalysisError
@@ -56,7 +56,7 @@ class Grid:
         each = [
             shown(row["metric"], p.value) for p in points if p.status == "accepted" and p.value is not None
         ]
-        apart = f"samples {row['high'] / row['low']:,.0f}-fold apart"
+        apart = apart_words(row)
         return replace(
             parts,
             remarks=[*parts.remarks, f"{apart}: {' · '.join(each)}"],

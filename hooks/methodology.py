@@ -13,20 +13,12 @@ from hooks.drawing import cpu_drawing
 from hooks.environment import attempt_words, probe_words, software_block, upstream_words
 from hooks.facts import facts_table, rows_of, seconds
 from hooks.markup import details, escape, row, sentence, table
+from hooks.probing import probe_limits
 from hooks.tables import heading
 from hooks.view import View
 from runner.model import Run
 
 _FEW = 12
-# What a probe written in Python can and cannot see.
-PROBE_LIMITS = [
-    "The probe is one Python process on one event loop. A time counts until its loop gets to run, so under "
-    "many connections its own queue is part of every figure; on a fast server it can be most of it.",
-    "The probe sees when its client library hands over parsed headers and the first part of the body, not "
-    "when bytes arrived: what lies in one read of the socket has no gap.",
-    "The probe sends fewer requests a second than the load generator, after the load and not during it. Its "
-    "figures compare servers with each other, and are never merged with the generator's.",
-]
 
 
 @dataclass(frozen=True)
@@ -266,7 +258,7 @@ def _limits(view: View) -> str:
             "head-room comes first; and a slow or distant upstream would show other differences."
         )
     if run.probe is not None:
-        items += PROBE_LIMITS
+        items += probe_limits()
     items.append("Loopback: no network, no TLS, one machine for both ends.")
     return f"<ul>{''.join(f'<li>{escape(sentence(item))}</li>' for item in items)}</ul>"
 

@@ -1,13 +1,13 @@
-"""One side over another: tables of ratios with their ranges, and comparisons that fall either way."""
+"""One side over another: tables of ratios with their ranges, and the span of each column."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hooks.cells import figure, noun, spread
+from hooks.cells import noun
 from hooks.claims import pairs
-from hooks.factors import doubts, empty_cell, factor, factor_cell, span, times
+from hooks.factors import doubts, empty_cell, factor, factor_cell, no_ratio, row_ratio, times
 from hooks.grid import describe_fixed
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, scroll
@@ -16,6 +16,9 @@ from hooks.tables import swatch
 from hooks.view import Row, View
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
+
+if TYPE_CHECKING:
+    from runner.verdicts import Ratio
 
 Where = Mapping[str, Any]
 Pair = tuple[Row, Row]
@@ -89,13 +92,9 @@ def _rank(pair: Pair | None) -> tuple[bool, float]:
     return found is None, -found.value if found is not None else 0.0
 
 
-def _ratio(pair: Pair | None) -> Any:
-    """The `runner.verdicts.Ratio` of a pair; None where a side has no figure to divide."""
-    from runner.verdicts import ratio
-
-    if pair is None or not all(row["n"] and row["low"] > 0 for row in pair):
-        return None
-    return ratio(*pair)
+def _ratio(pair: Pair | None) -> Ratio | None:
+    """The ratio of a pair; None where a side has no figure to divide, or to divide by."""
+    return None if pair is None else row_ratio(*pair)
 
 
 def _cell(pair: Pair | None) -> str:
@@ -103,7 +102,7 @@ def _cell(pair: Pair | None) -> str:
         return empty_cell("not in this run")
     found = _ratio(pair)
     if found is None:
-        return empty_cell(*doubts(*pair))
+        return empty_cell(*no_ratio(*pair))
     if found.bound == "?":
         return empty_cell("both sides are bounds, so nothing bounds their ratio")
     remarks = doubts(*pair) or ([why] if (why := _alike(pair)) else [])
@@ -119,7 +118,8 @@ def _alike(pair: Pair) -> str:
 
 def _span_words(view: View, rows: str, title: str, cells: Mapping[str | int, Pair]) -> str:
     """``aiohttp over httpx: from 3.5× (a) to 4.1× (b) over 13 servers``, of the rows that carry a claim."""
-    firm = {v: _ratio(pair) for v, pair in cells.items() if not doubts(*pair) and _ratio(pair) is not None}
+    ratios = {v: _ratio(pair) for v, pair in cells.items() if not doubts(*pair)}
+    firm = {v: found for v, found in ratios.items() if found is not None}
     head = f"<strong>{escape(title)}</strong>: "
     left = len(cells) - len(firm)
     out = f" {left} of {len(cells)} rows carry no claim, and are left out of this." if left else ""
@@ -154,41 +154,3 @@ def _fixed(view: View, columns: Sequence[tuple[str, Mapping[str | int, Pair]]]) 
 def side_words(view: View, of: Where, to: Where) -> str:
     """``A over B``; free text, not escaped."""
     return f"{describe_fixed(view, of)} over {describe_fixed(view, to)}"
-
-
-def compare_block(view: View, of: Where, to: Where, metrics: Sequence[str], where: Where) -> str:
-    """What the data says of ``of`` against ``to``: an item a metric and pair of cases."""
-    items = []
-    for metric in metrics:
-        found = pairs(view, metric, of, to, where)
-        items += [_compared(view, of, to, pair, [row for row, _ in found]) for pair in found]
-    return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
-
-
-def _compared(view: View, of: Where, to: Where, pair: Pair, among: Sequence[Row]) -> str:
-    from runner.verdicts import verdict
-
-    a, b = pair
-    metric = METRICS[a["metric"]]
-    unit, name = escape(metric.display_unit), escape(noun(metric))
-    names = [f'<bdi class="ls-name">{escape(describe_fixed(view, side))}</bdi>' for side in (of, to)]
-    dimensions = view.cases[a["case"]].dimensions
-    apart = {name: dimensions[name] for name in view.varying(among) if name in dimensions}
-    place = f" ({escape(describe_fixed(view, apart))})" if apart else ""
-    told = [f"{figure(row)} {unit} ({spread(row)})" if row["n"] else "no accepted sample" for row in pair]
-    found = verdict(a, b, metric.key)
-    if found.relation == "not comparable":
-        reasons = "; ".join(doubts(a, b))
-        return (
-            f"{names[0]} against {names[1]} by {name}{place}: {told[0]} against {told[1]}. No claim is made "
-            f"of them: {escape(reasons)}."
-        )
-    if found.relation == "indistinguishable":
-        return (
-            f"{names[0]} and {names[1]} cannot be told apart by {name}{place}: {told[0]} and {told[1]}; "
-            f"{escape(found.reason)}."
-        )
-    direction = "higher" if a["median"] > b["median"] else "lower"
-    ratio = _ratio(pair)
-    by = f": {factor(ratio)} (samples allow {span(ratio)})" if ratio is not None and not ratio.bound else ""
-    return f"{names[0]} has a {direction} {name} than {names[1]}{place}, {told[0]} against {told[1]}{by}."

@@ -111,6 +111,7 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
         band=result["band"].to_numpy(dtype=float),
         rankable=rankable.to_numpy(dtype=bool),
         floor=result["floor"].to_numpy(dtype=bool),
+        resolution=np.array([METRICS[key].resolution for key in metrics], dtype=float)[column],
     )
     result["tier"] = pd.array(tier, dtype="Int64")
     result.loc[tier == 0, "tier"] = pd.NA

@@ -21,7 +21,9 @@ class Metric:
     """One kind of figure.
 
     ``unit`` is the SI base unit of the stored value; a shown value is ``value * scale`` in
-    ``display_unit`` with ``digits`` significant digits.
+    ``display_unit`` with ``digits`` significant digits. ``resolution``, in ``unit``, is what the way of
+    measuring can tell from nothing: two figures closer than that are one, and nothing is divided by a
+    figure below it. Figures are shown as measured all the same.
     """
 
     key: str
@@ -31,6 +33,15 @@ class Metric:
     scale: float = 1.0
     display_unit: str = ""
     digits: int = 3
+    resolution: float = 0.0
+
+    @property
+    def too_small(self) -> str:
+        """What is said of a figure below the resolution; empty where the metric has none."""
+        if not self.resolution:
+            return ""
+        by = "the probe" if self.probe else "the measurement"
+        return f"below what {by} resolves ({self.resolution * self.scale:g} {self.display_unit})"
 
     @property
     def probe(self) -> bool:
@@ -52,13 +63,21 @@ def _latency(key: str, label: str) -> list[Metric]:
     return [closed, opened]
 
 
-def _probe(key: str, label: str) -> list[Metric]:
+def _probe(key: str, label: str, resolution: float = 0.0) -> list[Metric]:
     """Of the probe, which is another client than the generator: keys of their own, never one column."""
     return [
-        Metric(f"probe_{key}_{percentile}", f"Probe: {label} {percentile}", "s", "lower", 1e3, "ms")
+        Metric(
+            *(f"probe_{key}_{percentile}", f"Probe: {label} {percentile}", "s", "lower", 1e3, "ms"),
+            resolution=resolution,
+        )
         for percentile in ("p50", "p95", "p99")
     ]
 
+
+# Headers and body of one read of the socket reach the probe a few microseconds apart, which is the time its
+# client library takes and no property of the server. This is far above that, on a slow or busy machine too,
+# and far below the milliseconds that a server brings about by sending them apart.
+GAP_RESOLUTION = 1e-4
 
 METRICS: dict[str, Metric] = {
     metric.key: metric
@@ -75,7 +94,7 @@ METRICS: dict[str, Metric] = {
         *_latency("max", "slowest"),
         *_probe("headers", "headers"),
         *_probe("first_body", "first body"),
-        *_probe("gap", "gap"),
+        *_probe("gap", "gap", GAP_RESOLUTION),
         *_probe("total", "total"),
     ]
 }

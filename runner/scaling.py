@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runner.errors import AnalysisError
-from runner.verdicts import Ratio, Row, ratio
+from runner.verdicts import Ratio, Row, indivisible, ratio
 
 
 @dataclass(frozen=True)
@@ -33,4 +33,6 @@ def scaling(one: Row, many: Row, *, workers: int, cpus: int) -> Scaling:
     for row, count in ((one, 1), (many, workers)):
         if not row["n"] or row["low"] <= 0:
             return Scaling(None, f"no accepted sample with {count} worker{'s' if count != 1 else ''}")
+    if why := indivisible(one):
+        return Scaling(None, f"no factor: with one worker it is {why}")
     return Scaling(ratio(many, one))

@@ -1,8 +1,8 @@
 """Noise bands and tiers: which differences between rows are differences.
 
 Two rows differ only if their ranges (smallest to largest accepted sample) are separate *and* their
-medians are further apart than the run's noise band. Where the band is unknown, the ranges alone decide
-and the band is NaN, for the reader to see.
+medians are further apart than the run's noise band and not closer than the metric's resolution. Where the
+band is unknown, the ranges alone decide and the band is NaN, for the reader to see.
 """
 
 from __future__ import annotations
@@ -23,11 +23,17 @@ def relative_difference(a: float, b: float) -> float:
     return abs(a - b) / middle if middle else 0.0
 
 
-def distinct(a: tuple[float, float, float], b: tuple[float, float, float], band: float) -> bool:
+def distinct(
+    a: tuple[float, float, float], b: tuple[float, float, float], band: float, resolution: float = 0.0
+) -> bool:
     """Whether two (median, low, high) differ: ranges separate, medians apart by more than ``band``.
 
-    ``band`` is relative (0.02 is 2 %); NaN means unknown, and then the ranges alone decide.
+    ``band`` is relative (0.02 is 2 %); NaN means unknown, and then the ranges alone decide. Medians closer
+    than ``resolution`` (absolute, in the figures' unit) do not differ whatever the rest says; so two
+    figures that are both below it never do.
     """
+    if abs(a[0] - b[0]) < resolution:
+        return False
     separate = a[1] > b[2] or b[1] > a[2]
     return separate and (np.isnan(band) or relative_difference(a[0], b[0]) > band)
 
@@ -75,6 +81,7 @@ def assign_tiers(
     band: Floats,
     rankable: npt.NDArray[np.bool_],
     floor: npt.NDArray[np.bool_],
+    resolution: Floats,
 ) -> npt.NDArray[np.int64]:
     """The tier of each row within its group, from 1; 0 where it has none.
 
@@ -100,7 +107,7 @@ def assign_tiers(
         here = (float(median[row]), float(low[row]), float(high[row]))
         if group[row] != current:
             current, tier, leader = int(group[row]), 1, here
-        elif not floor[row] and distinct(leader, here, float(band[row])):
+        elif not floor[row] and distinct(leader, here, float(band[row]), float(resolution[row])):
             tier, leader = tier + 1, here
         if not floor[row]:
             tiers[row] = tier

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from runner.errors import AnalysisError
+from runner.metrics import Metric
 from runner.metrics import metric as registered
 from runner.model import Case, Run
 from runner.tiers import distinct
@@ -51,16 +52,23 @@ def verdict(a: Row, b: Row, metric: str, band: float | None = None) -> Verdict:
         if row["untiered"]:
             return Verdict("not comparable", f"{row['case']}: {row['untiered']}", band)
     here, there = _figures(a), _figures(b)
-    if not distinct(here, there, band):
-        overlap = here[1] <= there[2] and there[1] <= here[2]
-        reason = (
-            "the ranges overlap"
-            if overlap
-            else f"the difference is within the noise band of {band * 100:.1f} %"
-        )
-        return Verdict("indistinguishable", reason, band)
+    if not distinct(here, there, band, registered(metric).resolution):
+        return Verdict("indistinguishable", _alike(here, there, registered(metric), band), band)
     better = here[0] > there[0] if registered(metric).better == "higher" else here[0] < there[0]
     return Verdict("faster" if better else "slower", "", band)
+
+
+def _alike(
+    here: tuple[float, float, float], there: tuple[float, float, float], metric: Metric, band: float
+) -> str:
+    """Why two figures are not distinct, as words."""
+    if here[0] < metric.resolution and there[0] < metric.resolution:
+        return f"both are {metric.too_small}"
+    if abs(here[0] - there[0]) < metric.resolution:
+        return f"the difference is {metric.too_small}"
+    if here[1] <= there[2] and there[1] <= here[2]:
+        return "the ranges overlap"
+    return f"the difference is within the noise band of {band * 100:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -77,10 +85,23 @@ class Ratio:
     bound: Literal["", "≥", "≤", "?"] = ""
 
 
+def unresolved(row: Row) -> str:
+    """Why a row's figure is too small to mean more than nothing, as words for a page; or nothing."""
+    kind = registered(str(row["metric"]))
+    return kind.too_small if row["n"] and float(row["median"]) < kind.resolution else ""
+
+
+def indivisible(row: Row) -> str:
+    """Why nothing may be divided by a row's figure, as words for a page; or nothing."""
+    if not row["n"] or math.isnan(float(row["median"])):
+        return "no accepted sample"
+    return "nought" if float(row["low"]) <= 0 else unresolved(row)
+
+
 def ratio(a: Row, b: Row) -> Ratio:
     """Row ``a`` over row ``b``, with its range [low a / high b, high a / low b].
 
-    Raises AnalysisError for rows of two metrics, without an accepted sample, or with nought below.
+    Raises AnalysisError for rows of two metrics, without an accepted sample, or if ``b`` is `indivisible`.
     """
     if a["metric"] != b["metric"]:
         raise AnalysisError(f"no ratio of {a['metric']!r} to {b['metric']!r}", "Give both the same metric.")
@@ -90,6 +111,8 @@ def ratio(a: Row, b: Row) -> Ratio:
             raise AnalysisError(f"{row['case']} has no accepted sample of {row['metric']}, so no ratio")
     if there[1] <= 0:
         raise AnalysisError(f"{b['case']} has a {b['metric']} of nought, so no ratio")
+    if small := unresolved(b):
+        raise AnalysisError(f"{b['case']} has a {b['metric']} {small}, so no ratio over it")
     return Ratio(here[0] / there[0], here[1] / there[2], here[2] / there[1], _bound(a, b))
 
 

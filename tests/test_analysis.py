@@ -15,6 +15,7 @@ from runner import analysis
 from runner.analysis import comparable, ratio, summary, verdict
 from runner.errors import AnalysisError
 from runner.store import StoredRun
+from runner.verdicts import indivisible
 
 
 def rows(run: StoredRun, metric: str = "rps") -> pd.DataFrame:
@@ -372,6 +373,48 @@ def test_verdict_says_why_two_rows_cannot_be_told_apart() -> None:
     # A band that the caller knows better; and none at all, so that the ranges alone decide.
     assert verdict(row(run, "a"), row(run, "b"), "rps", 0.001).relation == "faster"
     assert verdict(row(run, "a"), row(run, "b"), "rps", math.nan).relation == "faster"
+
+
+GAP = "probe_gap_p50"
+"""Its resolution is 0.1 ms, whatever the samples' ranges say."""
+
+
+def test_gaps_below_the_resolution_share_a_tier_and_no_order() -> None:
+    run = measured(
+        {"a": [3e-6] * 5, "b": [9e-6] * 5, "c": [9.9e-5] * 5, "d": [2e-4] * 5, "e": [4e-2] * 5}, metric=GAP
+    )
+    assert tiers(run, GAP) == {"a": 1, "b": 1, "c": 1, "d": 2, "e": 3}
+    found = verdict(row(run, "a", GAP), row(run, "c", GAP), GAP)
+    assert found.relation == "indistinguishable"
+    assert found.reason == "both are below what the probe resolves (0.1 ms)"
+    assert verdict(row(run, "a", GAP), row(run, "d", GAP), GAP).relation == "faster"
+
+
+def test_a_difference_below_the_resolution_is_none_at_any_height() -> None:
+    run = measured({"a": [0.04] * 5, "b": [0.04009] * 5, "c": [0.04011] * 5}, metric=GAP)
+    found = verdict(row(run, "a", GAP), row(run, "b", GAP), GAP)
+    assert (found.relation, found.reason) == (
+        "indistinguishable",
+        "the difference is below what the probe resolves (0.1 ms)",
+    )
+    assert verdict(row(run, "a", GAP), row(run, "c", GAP), GAP).relation == "faster"
+
+
+def test_other_metrics_of_the_same_figures_have_no_such_limit() -> None:
+    run = measured({"a": [3e-6] * 5, "b": [9e-6] * 5}, metric="probe_headers_p50")
+    assert tiers(run, "probe_headers_p50") == {"a": 1, "b": 2}
+    assert ratio(row(run, "b", "probe_headers_p50"), row(run, "a", "probe_headers_p50")).value == 3
+
+
+def test_nothing_is_divided_by_a_figure_below_the_resolution() -> None:
+    run = measured({"a": [9.9e-5] * 5, "b": [1e-4] * 5, "c": [4e-2] * 5}, metric=GAP)
+    a, b, c = (row(run, name, GAP) for name in "abc")
+    with pytest.raises(
+        AnalysisError, match=r"below what the probe resolves \(0\.1 ms\), so no ratio over it"
+    ):
+        ratio(c, a)
+    assert ratio(c, b).value == pytest.approx(400)
+    assert (indivisible(a), indivisible(b)) == ("below what the probe resolves (0.1 ms)", "")
 
 
 def test_no_claim_on_rows_without_a_tier() -> None:

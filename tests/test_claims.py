@@ -240,7 +240,7 @@ def test_findings_name_leader_tier_factor_and_noise(plain: View) -> None:
         "get, throughput: even leads with 1,004 (994.0–1,014) requests/s; this run cannot tell Fast" in found
     )
     assert (
-        "Last of 3 tiers comes last with 250.0 requests/s: a factor of 4.0 (samples allow 3.9 to 4.1)"
+        "Last of 3 tiers comes last with 250.0 requests/s: a factor of 4.02 (samples allow 3.94–4.10×)"
         in found
     )
     assert "run twice in each round, differed from itself by 1.0 % in throughput" in found
@@ -374,10 +374,10 @@ def test_placeholders_are_filled_once() -> None:
 
 def test_every_block_call_works_with_a_pin_alone(plain: View) -> None:
     calls = calls_of(plain)
-    needing_more = {"value", "ratio", "param", "claim", "ratios", "compare"}
+    needing_more = {"value", "ratio", "param", "claim", "ratios", "compare", "steps"}
     needing_another_run = {"published", "beside", "differences", "statements", "scaling", "ladder"}
     needing_another_run |= {"controls_beside"}
-    without_pin = {"publications", "runs", "newest_local"}
+    without_pin = {"publications", "runs", "newest_local", "probe_limits"}
     for name, call in calls.functions().items():
         if name in without_pin:
             call()

@@ -15,6 +15,7 @@ from suite_runs import (
     ladder_figures,
     latencies,
     pool_figures,
+    probed,
     workers_figures,
     write_others,
     write_suite_run,
@@ -236,6 +237,34 @@ def test_a_gap_is_the_probes_and_its_client_is_named(site: Builder) -> None:
     assert cells[0].startswith("41.0")
 
 
+def test_gaps_below_what_the_probe_resolves_are_shown_but_not_ranked(site: Builder) -> None:
+    items = [item.text for item in article(site, "headers").all("li")]
+    (text,) = [text for text in items if text.startswith("aiohttp, 1 KiB , gap p50 (probe)")]
+    assert "none leads: " in text
+    assert text.count("(0.004)") == 4
+    assert "are all below what the probe resolves (0.1 ms)" in text
+    assert "Last of 2 tiers comes Uvicorn, asyncio, h11 with 41.0 ms; no factor, because" in text
+    assert not any("a factor of" in item for item in items if "gap" in item)
+    assert any("Gaps below 0.1 ms are therefore shown as measured" in item for item in items)
+    found = table(site, "headers", "Probe: gap p50, Probe: gap p95")
+    tiers = {name: re.findall(r"tier \d", " ".join(cells[:3])) for name, cells in found.items()}
+    assert tiers.pop("Uvicorn, asyncio, h11") == ["tier 2"] * 3
+    assert all(those == ["tier 1"] * 3 for those in tiers.values())
+
+
+def test_a_gap_that_comes_and_goes_is_listed_without_a_factor(builder: Builder) -> None:
+    write_suite_run(
+        *(builder.artifacts, "n", "nagle"),
+        lambda case, repeat: latencies(4_000.0) | probed(0.004, 0.0437 if repeat == 2 else 0.000004 * repeat),
+    )
+    pin(builder.artifacts, nagle="n")
+    call = 'table("nagle", rows=["server", "workers"], columns=None, metrics=["probe_gap_p50"], tiers=False)'
+    builder.build(pages={"index.md": f"# P\n\n{{{{ {call} }}}}\n"})
+    text = tree(builder.text("index.html")).text
+    assert "samples far apart, some below what the probe resolves (0.1 ms): 0.004 · 43.7 · 0.012" in text
+    assert "-fold" not in text
+
+
 def test_body_rate_is_in_mebibytes_and_the_sizes_are_told(site: Builder) -> None:
     cells = table(site, "body-rate", "Body rate by server and workload")["Uvicorn, uvloop, httptools"]
     assert cells[2].startswith(f"{1600 * 65_548 / 2**20:.0f}")
@@ -348,7 +377,12 @@ def test_a_run_without_a_ladder_is_an_error_that_says_how_to_get_one(builder: Bu
 
 def test_nagle_is_told_by_comparisons_that_fall_either_way(site: Builder) -> None:
     items = [item.text for item in article(site, "investigations/nagle").all("li")]
-    assert any("has a higher gap p50 (probe) than" in text and "43.7 ms" in text for text in items)
+    told = [text for text in items if "has a higher gap p50 (probe) than" in text and "43.7 ms" in text]
+    assert len(told) == 2
+    assert all(
+        "no factor, because nothing is divided by what is below what the probe" in text for text in told
+    )
+    assert any("both are below what the probe resolves (0.1 ms)" in text for text in items)
     assert any("1 worker cannot be told apart by gap p50 (probe)" in text for text in items)
 
 

@@ -52,6 +52,13 @@ def test_a_side_without_samples_is_refused_by_name() -> None:
     assert scaling(*rows([100] * 3, []), workers=4, cpus=4).refusal == "no accepted sample with 4 workers"
 
 
+def test_a_side_too_small_to_divide_by_is_refused() -> None:
+    one, many = ({**row, "metric": "probe_gap_p50"} for row in rows([3e-6] * 3, [4e-2] * 3))
+    found = scaling(one, many, workers=4, cpus=4)
+    assert found.factor is None
+    assert found.refusal == "no factor: with one worker it is below what the probe resolves (0.1 ms)"
+
+
 def test_two_metrics_are_an_error() -> None:
     one, many = rows([100] * 3, [300] * 3)
     with pytest.raises(AnalysisError, match="no scaling from 'p99' to 'rps'"):
