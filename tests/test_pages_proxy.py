@@ -406,6 +406,40 @@ def test_pool_figures_are_one_table_over_all_series_by_connections(site: Builder
     assert list(ratios) == list(found)
 
 
+def test_every_step_of_the_pool_is_told_whichever_way_it_goes(builder: Builder) -> None:
+    """httpx falls, then rises, then cannot be told apart, then falls to nothing."""
+    rps = {5: 900.0, 10: 500.0, 25: 620.0, 50: 621.0, 100: 60.0}
+
+    def figures(case: Case, repeat: int) -> dict[str, float]:
+        return latencies(rps[int(case.dimensions["connections"])] + 2 * repeat)
+
+    write_suite_run(builder.artifacts, "p", "pool", figures)
+    pin(builder.artifacts, pool="p")
+    builder.build(
+        pages={"index.md": '# P\n\n{{ steps("pool", dimension="connections", workload="httpx-1k") }}\n'}
+    )
+    items = [item.text for item in tree(builder.text("index.html")).all("li")]
+    assert [text.split(":")[0].strip() for text in items[-5:]] == [
+        "From 5 connections to 10 connections, throughput goes down",
+        "From 10 connections to 25 connections, throughput goes up",
+        "From 25 connections to 50 connections, throughput cannot be told apart",
+        "From 50 connections to 100 connections, throughput goes down",
+        "Of 4 steps in throughput",
+    ]
+    assert items[-5].endswith(
+        "904.0 requests/s (902.0–906.0), then 504.0 requests/s (502.0–506.0): 0.56× (samples allow "
+        "0.55–0.56×)."
+    )
+    assert items[-3].endswith("; the ranges overlap.")
+    assert items[-1].endswith("2 down, 1 up and 1 not told apart.")
+
+
+def test_the_pool_page_tells_all_steps_of_both_clients(site: Builder) -> None:
+    items = [item.text for item in article(site, "investigations/pool").all("li")]
+    assert sum(text.startswith("From ") for text in items) == 16
+    assert sum(text.startswith("Of 4 steps in ") for text in items) == 4
+
+
 def test_a_comparison_without_a_basis_makes_no_claim(builder: Builder) -> None:
     write_suite_run(builder.artifacts, "p", "pool", pool_figures, repeats=1)
     pin(builder.artifacts, pool="p")
@@ -419,6 +453,9 @@ def test_a_comparison_without_a_basis_makes_no_claim(builder: Builder) -> None:
     [
         ('chart("pool", kind="against", x="workload", rows="server")', "its workload is no number"),
         ('chart("pool", kind="against", x="conections")', "no dimension 'conections'"),
+        ('steps("pool", dimension="conections")', "no dimension 'conections'"),
+        ('steps("pool", dimension="workload")', "no steps of workload"),
+        ('steps("pool", dimension="workers")', "no steps of workers"),
         ('scaling("pool")', "has no case with one worker and with several"),
         ('ratios("pool", of={"workload": "httpx-1k"}, to=[])', "give as many `to` as `of`"),
         (
