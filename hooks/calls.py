@@ -220,7 +220,8 @@ class Calls:
     ) -> str:
         """Our figures beside published ones: each ratio within its own side, then one over the other.
 
-        ``where`` holds on both sides, ``here`` and ``there`` on one; ``common`` leaves out rows of theirs.
+        ``where`` holds on both sides, ``here`` and ``there`` on one; ``common`` leaves out rows that one side
+        lacks, and an empty ``baseline`` the ratios.
         """
         styles, given = self.page.catalogue.styles, (where, here or {}, there or {})
         return self._hold_both(

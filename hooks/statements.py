@@ -7,11 +7,15 @@ test cannot part. It must be true of the published figures; what ours say of it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from hooks.judging import Judgment, Part, Side, decimals, judge, place_words
+from hooks.judging import judge
+from hooks.judging_factors import decimals
+from hooks.judgment import WORST, Judgment, Part
 from hooks.markup import escape, join_names, row, table
 from hooks.near import near
+from hooks.sides import Side, place_words
 from hooks.transcribed import mapping_of
 from hooks.view import View
 from runner.errors import AnalysisError
@@ -28,6 +32,8 @@ from runner.importers.published.predicates import (
 from runner.metrics import METRICS
 
 _WORDS = {"holds": "Holds", "fails": "Does not hold", "unsaid": "Cannot be said"}
+_COUNTED = {"holds": ("holds", "hold"), "fails": ("does not hold", "do not hold")}
+_COUNTED["unsaid"] = ("cannot be said", "cannot be said")
 
 
 def statements_of(view: View, topic: str | None = None) -> list[Statement]:
@@ -81,7 +87,8 @@ def statements_block(
     if ours is not None:
         heads.append("Here")
         caption += (
-            "; and what this site's own run says of it, by the ranges of its samples and its noise band"
+            "; and what this site's own run says of it: it holds where all that the ranges of its samples and "
+            "its noise band allow bears it out"
         )
     return table(caption, heads, rows, "ls-statements")
 
@@ -92,22 +99,29 @@ def _figures(judgment: Judgment) -> str:
 
 
 def _verdict(judgment: Judgment, swapped: str) -> str:
-    """The verdict; reasons that concern no figure at once, the others beside theirs."""
-    reasons = list(dict.fromkeys(part.why for part in judgment.parts if part.why and not part.figures))
-    items = [part for part in judgment.parts if part.figures]
+    """The verdict, and of how many parts; then each part with its figures and its own reason."""
+    parts = judgment.parts
     told = f'<strong class="ls-verdict ls-verdict-{judgment.status}">{_WORDS[judgment.status]}</strong>'
-    why = f": {'; '.join(reasons)}" if reasons else ""
-    mixed = len({part.status for part in judgment.parts}) > 1
-    listed = "".join(f"<li>{_part(part, mixed)}</li>" for part in items)
-    return f"{told}{swapped}{why}" + (f"<ul>{listed}</ul>" if listed else "")
+    mixed = judgment.count(judgment.status) < len(parts)
+    if mixed:
+        also = [
+            f"{count} {_COUNTED[status][count != 1]}"
+            for status in WORST
+            if status != judgment.status and (count := judgment.count(status))
+        ]
+        told += f" in {judgment.count(judgment.status)} of {len(parts)} parts; {join_names(also)}"
+    if len({(part.figures, part.why) for part in parts}) == 1 and not parts[0].figures:
+        # One reason for all of them: said once, of no place.
+        parts = [replace(parts[0], place="")]
+    listed = "".join(f"<li>{text}</li>" for part in parts if (text := _part(part, mixed)))
+    return f"{told}{swapped}" + (f"<ul>{listed}</ul>" if listed else "")
 
 
 def _part(part: Part, mixed: bool = False) -> str:
     """A figure with its place; what it says where others say otherwise, and why it decides nothing."""
-    text = f"{part.place}: {part.figures}" if part.place else part.figures
-    told = [_WORDS[part.status].lower()] if mixed else []
-    told += [part.why] if part.why else []
-    return f"{text} ({': '.join(told)})" if told else text
+    reason = ": ".join(text for text in (_WORDS[part.status].lower() if mixed else "", part.why) if text)
+    text = f"{part.figures} ({reason})" if part.figures and reason else part.figures or reason
+    return f"{part.place}: {text}" if part.place else text
 
 
 def _swapped(statement: Statement, ours: View, instead: Mapping[str, str | int]) -> str:

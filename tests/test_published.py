@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 from hooks import loading
 from hooks.attempts import attempts_of
 from hooks.claims import claim
-from hooks.judging import Side, judge
+from hooks.judging import judge
+from hooks.sides import Side
 from hooks.statements import sentence_of, statements_block, statements_of
 from hooks.view import View
 from runner import store, suite
@@ -554,7 +555,8 @@ def status(statement: str, view: View, **instead: Any) -> str:
 def test_statement_holds_of_its_figures_and_of_the_like(statement: str) -> None:
     (parsed,) = statements_of(theirs(statement))
     assert judge(parsed, Side(theirs(statement), plain=True)).status == "holds"
-    assert status(statement, ours()) == "holds"
+    # A figure given to two digits holds only where nothing the samples allow is another.
+    assert status(statement, ours(spread=0.001)) == "holds"
 
 
 @pytest.mark.parametrize(
@@ -590,10 +592,26 @@ def test_statement_that_figures_contradict_fails_on_either_side(statement: str, 
         (AHEAD, ours(floor=True), "limited by the load generator"),
         (AHEAD, ours({("b", "fast", 4): 995.0}), "the ranges overlap"),
         (AHEAD, ours({("b", "fast", 4): 950.0}, noise=0.2), "within the noise band of"),
-        (SPAN, ours({("a", "slow", 4): 230.0}, spread=0.04), "outside, but its samples reach the span"),
-        (SHARE, ours({("b", "fast", 4): 740.0}, spread=0.04), "not 0.78, but its samples reach it"),
+        (SPAN, ours({("a", "slow", 4): 230.0}, spread=0.04), "its samples allow 4.01–4.71×"),
+        # Inside as it stands, but its samples are not.
+        (SPAN, ours(spread=0.04), "its samples allow 3.69–4.33×"),
+        (SHARE, ours({("b", "fast", 4): 740.0}, spread=0.04), "its samples allow 0.68–0.80×"),
+        (SHARE, ours(spread=0.04), "its samples allow 0.72–0.85×"),
+        # Whether it is 0.78, nobody can say whose twins are 11 % apart: neither of 0.70 nor of 0.78 itself.
+        (
+            SHARE,
+            ours({("b", "fast", 4): 700.0}, spread=0.001, noise=0.118),
+            "and the noise band of 11.1 % allow 0.63–",
+        ),
+        (SHARE, ours(spread=0.001, noise=0.118), "its samples and the noise band of 11.1 % allow 0.70–0.87×"),
+        (SPAN, ours(spread=0.001, noise=0.118), "its samples and the noise band of 11.1 % allow 3.58–4.47×"),
+        (
+            LARGER,
+            ours({("a", "slow", 4): 700.0, ("b", "slow", 4): 580.0}, spread=0.001, noise=0.118),
+            "the noise band allow of the one reaches",
+        ),
         (HEADROOM, ours({("upstream", "direct", 4): 4000.0}, control_floor=True), "a bound only"),
-        (LARGER, ours(spread=0.8), "what the samples allow of the one reaches the other"),
+        (LARGER, ours(spread=0.8), "what the samples and the noise band allow of the one reaches the other"),
     ],
 )
 def test_statement_that_cannot_be_said_says_why(statement: str, view: View, why: str) -> None:
@@ -625,7 +643,40 @@ def test_verdict_stands_with_its_figures() -> None:
     block = statements_block(theirs(SPAN), "topic", ours({("a", "slow", 4): 500.0}))
     text = plain(block)
     assert "a: 4.00× b: 3.71×" in text
-    assert "Does not hold a: 2.00× (1.96–2.04) (does not hold) b: 3.71× (3.64–3.79) (holds)" in text
+    told = "Does not hold in 1 of 2 parts; 1 holds a: 2.00× (1.96–2.04) (does not hold) "
+    assert f"{told}b: 3.71× (3.64–3.79) (holds)" in text
+
+
+def test_each_reason_stands_beside_its_own_part() -> None:
+    """One part fails, the other cannot be said: neither explains the other."""
+    block = statements_block(theirs(ORDER), "topic", ours({("b", "fast", 1): 200.0}, without=[4]))
+    text = plain(block)
+    told = (
+        "Does not hold in 1 of 2 parts; 1 cannot be said fast · 1 worker: a 300.0, b 200.0 (does not hold) "
+    )
+    assert f"{told}fast · 4 workers: cannot be said: this run has no case with 4 workers" in text
+    head = re.search(r"<strong[^>]*>(.*?)</strong>(.*?)<ul>", block)
+    assert head is not None
+    assert "this run" not in head.group(0)
+
+
+def test_reason_of_all_parts_is_said_once() -> None:
+    text = plain(statements_block(theirs(SPAN), "topic", ours(without=[4])))
+    assert text.endswith("Cannot be said this run has no case with 4 workers")
+    text = plain(statements_block(theirs(SPAN), "topic", ours(missing=True)))
+    assert "Cannot be said in 1 of 2 parts; 1 holds" in text
+    assert "a: cannot be said: a: 1 of 5 samples missing" in text
+
+
+def test_larger_fails_whatever_else_is_missing() -> None:
+    """A factor of 1.0 on one server decides, though the other has lost a sample."""
+    figures = {("b", "slow", 4): 780.0, ("b", "fast", 4): 780.0, ("a", "slow", 4): 200.0}
+    found = ours(figures, missing=True)
+    (parsed,) = statements_of(theirs(LARGER))
+    judgment = judge(parsed, Side(found, False))
+    assert judgment.status == "fails"
+    assert (judgment.count("fails"), judgment.count("unsaid")) == (1, 2)
+    assert "the smallest 1.00× (0.98–1.02) (b)" in plain(judgment.parts[0].figures)
 
 
 @pytest.mark.parametrize(
