@@ -87,8 +87,8 @@ def statements_block(
     if ours is not None:
         heads.append("Here")
         caption += (
-            "; and what this site's own run says of it: it holds where all that the ranges of its samples and "
-            "its noise band allow bears it out"
+            "; and what this site's own run says of it: it holds where all that its samples' ranges and "
+            "noise band allow bears it out"
         )
     return table(caption, heads, rows, "ls-statements")
 
