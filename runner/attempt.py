@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runner import client, proc
+from runner import client, probing, proc
 from runner.cases import capacity_of
 from runner.checks import (
     Findings,
@@ -67,7 +67,7 @@ class Bench:
                 self.upstream.ensure()
             except RejectionError as error:
                 raise SuiteError(
-                    f"[upstream]: {error.message}", "Mend its command; the run can be resumed."
+                    f"[upstream]: {error.message}", "Mend it, then start a new run; this one has no sample."
                 ) from error
 
     def close(self) -> None:
@@ -150,6 +150,7 @@ class Bench:
             folder,
         )
         pending.commands["server"] = subject.argv
+        self._check_upstream(case)  # or the server would wait for it, and be waited for
         subject.launch(self.upstream)
         settle_previous()
         subject.ready(workload)
@@ -222,9 +223,10 @@ class Bench:
             judge_counter(findings, counted, outcome, int(pending.case.dimensions["connections"]))
         if self.plan.loaded.suite.probe is not None:
             answer = check_answer(subject.port, workload, client.PATIENT_S)
-            driver.probe(self.plan.loaded.suite.probe.requests, answer)
+            probed = driver.probe(self.plan.loaded.suite.probe.requests, answer)
             subject.must_live()
             self._check_upstream(pending.case)
+            probing.judge(findings, probed)
         after = subject.identities(client.PATIENT_S)
         if count is not None and before is not None and after is not None and recount is not None:
             if self.plan.loaded.suite.upstream or count.timeouts is not None:

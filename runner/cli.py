@@ -18,7 +18,7 @@ from runner import __version__, beginning, capture, doctor, importers, quickstar
 from runner import plan as plans
 from runner.errors import ArtifactError, LapsheetError
 from runner.export import as_csv, as_json
-from runner.model import ID_RULE, Run, is_id
+from runner.model import ID_RULE, UPSTREAM, Run, Sample, is_id
 from runner.options import (
     ARTIFACTS,
     AsJson,
@@ -193,7 +193,7 @@ def run(
     rejected, 130 if interrupted.
     """
     final = _capture(suite.load(suite_name), _options(context.params), output, run_id, resume, port)
-    _finish(final, output)
+    _finish(final, output, suite_name)
 
 
 @app.command()
@@ -298,7 +298,7 @@ def quickstart_command(
     quickstart.check(Path.cwd())
     final = _capture(suite.load("rest"), quickstart.options(server or []), output, None, False, None)
     if final.state == "interrupted":
-        _finish(final, output)
+        _finish(final, output, final.suite)
     site = quickstart.build(Path.cwd(), output)
     page = f"runs/{final.id}/"
     _err.print(
@@ -338,11 +338,11 @@ def _capture(
         return capture.execute(plan, writer, project, display, port)
 
 
-def _finish(final: Run, output: Path) -> None:
+def _finish(final: Run, output: Path, suite_name: str) -> None:
     folder = output / final.id
     if final.state == "interrupted":
         _err.print(
-            f"interrupted; complete it with: lapsheet run {final.suite} --resume --id {final.id}"
+            f"interrupted; complete it with: lapsheet run {shlex.quote(suite_name)} --resume --id {final.id}"
             f"{_where(output)}",
             markup=False,
             soft_wrap=True,
@@ -371,13 +371,21 @@ def _exit_status(folder: Path) -> None:
         )
     if lost:
         _err.print(
-            f"without all their samples, because every attempt was rejected: {', '.join(sorted(lost))}; "
-            "`lapsheet doctor` says what disturbs this machine",
+            "without all their samples, because each attempt at one was rejected: "
+            f"{', '.join(sorted(lost))}; {_remedy(samples, lost)}",
             markup=False,
             soft_wrap=True,
         )
     if failed or lost:
         raise typer.Exit(1)
+
+
+def _remedy(samples: list[Sample], lost: set[str]) -> str:
+    """Where to look for what kept these cases from all their samples."""
+    codes = {note.code for s in samples if s.case in lost and s.status == "rejected" for note in s.reasons}
+    if codes <= {UPSTREAM, "capacity"}:
+        return "the reasons are above, the upstream's log is among the raw files"
+    return "`lapsheet doctor` says what disturbs this machine"
 
 
 def _folder(output: Path, run: str) -> Path:

@@ -134,8 +134,8 @@ class Driver:
             raise broken  # the figures are kept all the same, with what was answered wrong among them
         return outcome
 
-    def probe(self, requests: int, answer: bytes) -> None:
-        """Time so many requests one by one, on the generator's CPUs, and judge them.
+    def probe(self, requests: int, answer: bytes) -> probing.ProbeOutcome:
+        """Time so many requests one by one, on the generator's CPUs; what came of them is not judged here.
 
         ``answer`` is the body that a request got before, and gets again where the suite says what is right.
         Raises RejectionError (``probe``) where the probe itself breaks.
@@ -166,7 +166,6 @@ class Driver:
             raise RejectionError("probe", error.message) from error
         self.pending.lap("probe")
         self.pending.fields["metrics"] |= outcome.metrics
-        probing.judge(self.pending.findings, outcome)
         limit = self.plan.parameters.foreign_limit
         judge_foreign(self.pending.findings, found.get("server"), limit, name="foreign-probe")
         if "probe" in found:
@@ -176,6 +175,7 @@ class Driver:
             self.pending.findings.flag(
                 "probe-saturated", f"upstream had a CPU or thread {busiest:.0%} busy during the probe"
             )
+        return outcome
 
     def _probe_plan(self, requests: int, answer: bytes) -> probing.ProbePlan:
         load, expect = self.load, self.request.expect

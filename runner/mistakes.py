@@ -47,6 +47,8 @@ def _message(error: dict[str, Any]) -> str:
             return "unknown key"
         case "missing":
             return "missing"
+        case "too_short":
+            return "must not be empty"
         case "string_pattern_mismatch":
             return f"{value!r} is not an id: {ID_RULE}"
         case kind:

@@ -71,6 +71,7 @@ class Suite(Table):
                 raise ValueError(f"control {control.name!r}: covers names unknown {min(unknown)!r}")
             if control.name in {workload.name for workload in self.workload}:
                 raise ValueError(f"control {control.name!r} has the name of a workload")
+        self._check_covers()
         if self.control and not self.upstream:
             raise ValueError("[[control]] measures the upstream, and there is no [upstream]")
         if self.upstream and UPSTREAM in {server.name for server in self.server}:
@@ -78,6 +79,23 @@ class Suite(Table):
         if self.twin and self.twin.server not in {server.name for server in self.server}:
             raise ValueError(f"twin.server names unknown {self.twin.server!r}")
         return self
+
+    def _check_covers(self) -> None:
+        """A workload has one control at most, and it sends as many bytes."""
+        bodies = {workload.name: len((workload.content or "").encode()) for workload in self.workload}
+        covered: dict[str, str] = {}
+        for control in self.control:
+            size = len((control.content or "").encode())
+            for name in control.covers:
+                if name in covered:
+                    both = sorted({covered[name], control.name})
+                    raise ValueError(f"{name!r} is covered twice, by {' and '.join(both)}")
+                covered[name] = control.name
+                if bodies[name] != size:
+                    raise ValueError(
+                        f"control {control.name!r} sends a body of {size:,} bytes, "
+                        f"and {name!r}, which it covers, one of {bodies[name]:,}"
+                    )
 
 
 class LoadedSuite:

@@ -51,7 +51,7 @@ class UpstreamProgram(Program):
             self.wait_ready(
                 lambda: client.request(self.port, self.table.ready, timeout=2.0),
                 lambda status: 200 <= status < 300,
-                lambda: None,
+                lambda: self._ask(None),
             )
         except ServerError as error:
             self.close()
@@ -71,7 +71,9 @@ class UpstreamProgram(Program):
                     self.must_live()  # its end says more than the answer it did not give
                 raise
         except ServerError as error:
-            raise RejectionError(UPSTREAM, f"the upstream by itself: {error.message}") from error
+            raise RejectionError(
+                UPSTREAM, f"the upstream by itself, within {self.table.slow:g} s: {error.message}"
+            ) from error
 
     def _ask(self, request: Request | None) -> None:
         if request is not None:

@@ -476,7 +476,9 @@ def test_stages_put_capacities_first_and_controls_around_the_rounds() -> None:
     [
         (UPSTREAM.replace('["get"]', '["none"]'), "covers names unknown 'none'"),
         (UPSTREAM.replace('name = "direct"', 'name = "get"'), "has the name of a workload"),
-        (UPSTREAM.replace('["get"]', "[]"), "covers"),
+        (UPSTREAM.replace('["get"]', "[]"), "covers: must not be empty"),
+        (UPSTREAM.replace('["get"]', '["get", "get"]'), "'get' is covered twice, by direct"),
+        (UPSTREAM + 'body = "four"\n', "sends a body of 4 bytes, and 'get', which it covers, one of 0"),
         (UPSTREAM[UPSTREAM.index("[[control]]") :], r"there is no \[upstream\]"),
         (UPSTREAM + "slow = 0\n", "slow"),
         (UPSTREAM + "expect = { echo = true }\n", "no body that could come back"),

@@ -191,6 +191,32 @@ def test_a_connection_that_the_probe_loses_is_the_servers_failure(tmp_path: Path
     assert sample.metrics["rps"] > 0
 
 
+def test_an_upstream_that_dies_under_the_probe_is_not_the_servers_failure(tmp_path: Path) -> None:
+    """The probe meets 502s, which the upstream explains; the load before it met none."""
+    trigger = tmp_path / "trigger"
+    text = proxied(["--mode", "die", "--trigger", str(trigger)], extra="[probe]\nrequests = 20000\n")
+
+    class Later(Trigger):
+        def measuring(self, case: Case, repeat: int, attempt: int) -> None:
+            Silent.measuring(self, case, repeat, attempt)
+            if case.role == "case" and attempt == 1:
+                threading.Thread(target=self.when_probed).start()
+
+        def when_probed(self) -> None:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not list(tmp_path.rglob("probe-plan.json")):
+                time.sleep(0.01)
+            time.sleep(1.0)  # the probe itself takes a while to start
+            self.path.touch()
+
+    stored = capture_run(tmp_path, text, Later(trigger), twin=False)
+    first = of(stored, "case")[0]
+    assert (first.status, *codes(first)) == ("rejected", "upstream")
+    assert "ended with status 3" in first.reasons[0].message
+    assert "probe.jsonl.gz" in {Path(entry.path).name for entry in first.raw}
+    assert first.metrics["rps"] > 0
+
+
 def test_a_probe_that_breaks_rejects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("raise SystemExit('no probe today')")
