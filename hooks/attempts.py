@@ -16,7 +16,10 @@ from pydantic import Field
 # Python's own cannot be validated before 3.12.
 from typing_extensions import TypedDict
 
+from runner.cases import LADDER
 from runner.model import Finite, Note, Record, Run
+
+OPEN_LOOP = "generator, open loop"
 
 Columns = dict[str, list[Any]]
 """Column name → values, with None for what is unknown."""
@@ -73,7 +76,8 @@ class Attempts:
     status, reasons and flags (codes), then one a metric, None where an attempt has none of it.
     ``statuses`` and ``checks`` (by name and status) count; ``unchecked`` tells why checks were not made;
     ``flags`` maps a code to its count and a first example; ``commands`` holds the first command of each
-    role (``server``, ``generator`` …) and value of what it depends on (a server, a workload).
+    role (``server``, ``generator`` …) and value of what it depends on (a server, a workload); the generator
+    of a ladder's loads is a role of its own, `OPEN_LOOP`.
     """
 
     columns: Columns
@@ -106,9 +110,11 @@ def attempts_of(run: Run, samples: list[Attempt]) -> Attempts:
         for note in sample.flags:
             count, first = flags.get(note.code, (0, note.message))
             flags[note.code] = (count + 1, first)
+        case = cases[sample.case]
         for role, argv in sample.commands.items():
             depends = "server" if role == "server" else "workload"
-            commands.setdefault((role, str(cases[sample.case].dimensions.get(depends, ""))), argv)
+            name = OPEN_LOOP if role == "generator" and case.series == LADDER else role
+            commands.setdefault((name, str(case.dimensions.get(depends, ""))), argv)
     if any(status == "not checked" for _, status in checks):
         for sample in samples:
             for check in sample.checks:

@@ -73,10 +73,11 @@ def _notes(grid: Grid) -> str:
     """What the table's signs mean, and the noise band of each of its columns."""
     words = [_band_words(grid)]
     rows = grid.all_rows()
-    if any(row["floor"] and row["n"] for row in rows):
+    floors = [METRICS[row["metric"]].probe for row in rows if row["floor"] and row["n"]]
+    for probe in dict.fromkeys(floors):
         words.append(
-            f"≥ (for latencies ≤): {limiters(grid.view)} was at its limit, so the server may be better than "
-            "the figure; such a row has no tier."
+            f"≥ (for latencies ≤): {limiters(grid.view, probe=probe)} was at its limit, so the server may be "
+            "better than the figure; such a row has no tier."
         )
     if any(row["rejected"] for row in rows):
         words.append("Rejected samples were disturbed from outside, and were repeated.")

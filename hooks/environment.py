@@ -78,8 +78,10 @@ def probe_words(run: Run) -> str:
     return f"{_count(run.probe.requests, 'request')} after each sample's load{by}"
 
 
-def limiters(view: View) -> str:
-    """What may have been at its limit where a figure is a bound, as words."""
+def limiters(view: View, *, probe: bool = False) -> str:
+    """What may have been at its limit where a figure is a bound, as words; ``probe`` for the probe's own."""
+    if probe:
+        return "the probe"
     return "the load generator or the upstream" if view.run.upstream is not None else "the load generator"
 
 

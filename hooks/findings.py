@@ -172,19 +172,33 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
         )
     if small:
         items.append(f"Where figures {join_names(small)} are compared, no noise is given in per cent.")
-    columns = zip(*(view.columns.get(name, []) for name in ("case", "role", "floor")), strict=True)
-    floors = {case for case, role, floor in columns if floor and role == "case"}
-    if floors:
-        figures = "its figure is a bound" if len(floors) == 1 else "their figures are bounds"
-        cases = sum(case.role != "control" for case in view.run.cases)
-        items.append(
-            f"In {len(floors)} of {cases} cases {limiters(view)} was at its limit: "
-            f"{figures}, marked ≥ or ≤, and the server may be better."
-        )
+    cases = sum(case.role != "control" for case in view.run.cases)
+    for probe in (False, True):
+        floors = _floors(view, probe=probe)
+        if floors:
+            figures = "its figure is a bound" if len(floors) == 1 else "their figures are bounds"
+            better = "marked ≤, and a server may be faster"
+            if not probe:
+                better = "marked ≥ or ≤, and the server may be better"
+            limiter = limiters(view, probe=probe)
+            items.append(
+                f"In {len(floors)} of {cases} cases {limiter} was at its limit: {figures}, {better}."
+            )
     if any(case.role == "control" for case in view.run.cases):
         items.append(f"<strong>Head-room</strong>: {headroom_words(view)}")
     items.append(f"<strong>Samples</strong>: {escape(attempt_words(view))}")
     return items
+
+
+def _floors(view: View, *, probe: bool) -> set[str]:
+    """The cases, controls apart, whose figures of the probe, or of all else, are bounds."""
+    names = ("case", "role", "metric", "floor")
+    told = zip(*(view.columns.get(name, []) for name in names), strict=True)
+    return {
+        case
+        for case, role, metric, floor in told
+        if floor and role == "case" and METRICS[metric].probe == probe
+    }
 
 
 def _where(view: View, key: dict[str, str | int]) -> str:

@@ -99,9 +99,8 @@ def _helpers(view: View) -> list[tuple[str, str]]:
     looked = fired + view.attempts.checks["timeouts", "ok"]
     if looked:
         told = f"fired in {fired:,}" if fired else "none fired in any"
-        rows.append(
-            ("The servers' own timeouts", f"counted before and after the load; {told} of {looked:,} samples")
-        )
+        when = "before the load and after the probe" if run.probe is not None else "before and after the load"
+        rows.append(("The servers' own timeouts", f"counted {when}; {told} of {looked:,} samples"))
     return rows
 
 
@@ -141,9 +140,14 @@ def _commands(view: View) -> str:
         for (role, value), argv in found
     ]
     if rows:
-        caption = (
-            "One command of each server, and of the load generator for each workload; "
-            "ports differ from sample to sample"
+        each = (
+            "each workload, in a closed and in an open loop"
+            if view.run.parameters.ladder
+            else "each workload"
+        )
+        caption = f"One command of each server, and of the load generator for {each}; "
+        caption += "ports differ from sample to sample" + (
+            ", rates by load" if view.run.parameters.ladder else ""
         )
         listing = table(caption, ["Role", "For", "Command"], rows, "ls-facts")
         lines.append(details("The exact commands", listing))
@@ -242,16 +246,21 @@ def _limits(view: View) -> str:
         items.append("Roles share CPUs, so the load generator takes time from the server.")
     if view.dimensions.get("workers") == [1]:
         items.append("One worker on one CPU: nothing here says how a server scales.")
-    if run.parameters.rate is None:
-        items.append(
-            "Closed loop: a slow server is asked less often, so a stall delays requests that are never sent "
-            "and never timed (coordinated omission). Latencies are those at full load, not at a given rate."
-        )
+    closed = (
+        "a slow server is asked less often, so a stall delays requests that are never sent and never timed "
+        "(coordinated omission)"
+    )
     if run.parameters.ladder:
+        items.append(
+            f"The capacity was measured in a closed loop: {closed}. Its latencies are those at full load. "
+            "The ladder's loads are an open loop at given rates: latency counts from when a request was due."
+        )
         items.append(
             "The loads of the ladder are shares of a capacity that was itself measured, with its own noise; "
             "loads between them were not tried."
         )
+    elif run.parameters.rate is None:
+        items.append(f"Closed loop: {closed}. Latencies are those at full load, not at a given rate.")
     if run.upstream is not None:
         items.append(
             "The upstream answers at once and from memory. What it cannot deliver no server here can, so "

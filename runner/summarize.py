@@ -17,6 +17,7 @@ from rich.text import Text
 
 from runner.analysis import summary
 from runner.export import MEDIAN_NOTE, as_csv, as_json, label, unknown
+from runner.ladder import NOT_REACHED
 from runner.metrics import Metric, metric
 from runner.model import PUBLISHED, Run, Sample
 from runner.store import StoredRun
@@ -37,6 +38,7 @@ def render(stored: StoredRun, console: Console) -> None:
     Raises AnalysisError if the samples contradict the manifest.
     """
     frame = summary([stored])
+    frame["unsent"] = frame["case"].isin(_unsent(stored)) & frame["metric"].str.startswith("open_")
     run, width = stored.run, console.width
     metrics = _headline(frame)
     lines = [
@@ -79,9 +81,38 @@ def _parameters(run: Run) -> str:
     if run.origin == "published":
         return f"Published by others, not measured here. Source: {printable(str(run.facts.get('source')))}"
     loop = "closed loop" if p.rate is None else f"open loop at {p.rate:g} requests/s"
+    if p.ladder:
+        shares = ", ".join(f"{100 * share:g}" for share in p.ladder)
+        loop = f"closed loop for the capacity, then open loop at {shares} % of it"
     sampling = f"{p.repeats} × {p.duration:g} s after {p.warmup:g} s warm-up"
-    load = f"{printable(generator.name)} {printable(generator.version)}, {p.connections} connections, {loop}"
+    load = (
+        f"{printable(generator.name)} {printable(generator.version)}, {_connections(run)} connections, {loop}"
+    )
     return f"{load}, {sampling}, seed {p.seed}"
+
+
+def _connections(run: Run) -> str:
+    """The numbers of connections of its cases, which their series may have of their own."""
+    found = {case.dimensions.get("connections") for case in run.cases if case.role != "control"}
+    numbers = sorted(value for value in found if isinstance(value, int))
+    return ", ".join(map(str, numbers)) or str(run.parameters.connections)
+
+
+def _limiters(stored: StoredRun) -> str:
+    """What may have been at its limit where a figure is a bound, as words."""
+    names = ["the load generator"]
+    names += ["the upstream"] if stored.run.upstream is not None else []
+    names += ["the probe"] if stored.run.probe is not None else []
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _unsent(stored: StoredRun) -> set[str]:
+    """The cases with an accepted sample that did not send all that was due."""
+    return {
+        sample.case
+        for sample in stored.samples
+        if sample.status == "accepted" and any(note.code == NOT_REACHED for note in sample.flags)
+    }
 
 
 def _progress(stored: StoredRun) -> str:
@@ -226,6 +257,8 @@ def _figure(row: dict[Any, Any] | None, kind: Metric, *, with_range: bool) -> st
     if row is None or math.isnan(row["median"]):
         return next((word for word in ("failed", "rejected") if row is not None and row[word]), "–")
     bound = ("≥ " if kind.better == "higher" else "≤ ") if row["floor"] else ""
+    if row["unsent"]:  # a lower bound, unless it is an upper one as well
+        bound = "" if row["floor"] else "≥ "
     figure = f"{bound}{kind.show(row['median'])}"
     if row["untiered"] == PUBLISHED or not with_range:
         return figure
@@ -242,8 +275,13 @@ def _notes(stored: StoredRun, frame: pd.DataFrame, metrics: list[str]) -> list[s
         *_untiered(stored.run, heads),
         *_bands(stored.run, frame, metrics),
         *(
-            ["≥ and ≤ mark figures that the load generator limited: the server may be better."]
+            [f"≥ and ≤ mark figures that {_limiters(stored)} limited: the server may be better."]
             if floors
+            else []
+        ),
+        *(
+            ["≥ marks latencies that leave out requests which were due and never sent: they are higher."]
+            if frame["unsent"].any()
             else []
         ),
         MEDIAN_NOTE,

@@ -14,6 +14,7 @@ from suite_runs import (
     LOOPS,
     ladder_figures,
     latencies,
+    nagle_figures,
     pool_figures,
     probed,
     workers_figures,
@@ -349,6 +350,48 @@ def test_a_ladder_on_its_own_runs_page_ranks_no_loads(site: Builder) -> None:
     assert "the knee is at 80 %" in text
     assert "20 % of capacity, throughput" not in text
     assert "then open loop at 20, 40, 60, 80, 95 % of it" in text
+
+
+def test_a_ladders_page_tells_both_loops(site: Builder) -> None:
+    page = article(site, "runs/made-ladder")
+    assert "The capacity was measured in a closed loop" in page.text
+    assert "The ladder's loads are an open loop at given rates" in page.text
+    assert "not at a given rate" not in page.text
+    commands = table_of(site.text("runs/made-ladder/index.html"), "One command of each server").all("tr")
+    told = [line.text for line in commands]
+    assert any(text.startswith("generator GET") and "oha -z 5s" in text for text in told)
+    assert any(text.startswith("generator, open loop GET") and "oha -q 1 -z 5s" in text for text in told)
+
+
+def test_a_closed_loop_alone_is_told_as_one(site: Builder) -> None:
+    text = article(site, "runs/made-proxy").text
+    assert "Latencies are those at full load, not at a given rate." in text
+    assert "open loop" not in text
+
+
+def test_timeouts_are_counted_over_the_probe_where_there_is_one(site: Builder) -> None:
+    assert "counted before the load and after the probe" in article(site, "runs/made-proxy").text
+    assert "counted before and after the load;" in article(site, "runs/made-pool").text
+
+
+def test_a_saturated_probe_is_named_and_nothing_else_blamed(builder: Builder) -> None:
+    write_suite_run(
+        *(builder.artifacts, "n", "nagle", nagle_figures),
+        flagged=lambda case, repeat: "probe-saturated" if case.dimensions["workers"] == 1 else "",
+    )
+    pin(builder.artifacts, nagle="n")
+    both = (
+        'findings("nagle", metrics=["probe_headers_p50"])',
+        'table("nagle", metrics=["probe_headers_p50"])',
+    )
+    calls = "\n\n".join(f"{{{{ {call} }}}}" for call in both)
+    builder.build(pages={"index.md": f"# P\n\n{calls}\n"})
+    text = tree(builder.text("index.html")).text
+    assert re.search(
+        r"In \d of \d cases the probe was at its limit: their figures are bounds, marked ≤", text
+    )
+    assert "≥ (for latencies ≤): the probe was at its limit" in text
+    assert "the load generator" not in text
 
 
 def test_a_ladder_without_a_climb_has_no_knee(builder: Builder) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from benchmarks.synthetic import flawed, write_run
 from runner.analysis import summary
 from runner.export import as_csv, as_json
+from runner.model import Probe, Upstream
 from runner.store import StoredRun
 from runner.summarize import printable, render
 
@@ -52,6 +53,42 @@ def test_a_row_has_median_range_tier_and_counts() -> None:
         ["a", "get", "1", "30,416 [30,000–31,000]", "1", "3/3", "", ""],
         ["b", "get", "1", "20,000 [19,000–20,002]", "2", "3/3", "", ""],
     ]
+
+
+def test_connections_are_those_of_the_cases() -> None:
+    """The pool's series have numbers of their own, whatever the run's parameter is."""
+    cases = [case("a", workload=f"w{n}", connections=n) for n in (100, 5, 25)]
+    text = shown(stored(cases, [sample(one, 1, 10.0) for one in cases], 1))
+    assert "oha 1.16.0, 5, 25, 100 connections, closed loop" in text
+
+
+def ladder() -> StoredRun:
+    """A capacity and two loads of one sample each; at 95 % not everything that was due was sent."""
+    loads = [case("a", series="capacity", load="capacity")]
+    loads += [case("a", series="ladder", load=load) for load in (20, 95)]
+    loads = [one.model_copy(update={"id": f"{one.id}/{one.dimensions['load']}"}) for one in loads]
+    flag = [{"code": "rate-not-reached", "message": "told"}]
+    samples = [
+        sample(loads[0], 1, 100.0),
+        sample(loads[1], 1, 0.002, "open_p99"),
+        sample(loads[2], 1, 0.5, "open_p99", flags=flag),
+    ]
+    made = stored(loads, samples, 1)
+    parameters = made.run.parameters.model_copy(update={"ladder": [0.2, 0.95]})
+    return StoredRun(made.folder, made.run.model_copy(update={"parameters": parameters}), made.samples)
+
+
+def test_a_ladder_is_told_as_both_loops() -> None:
+    assert "closed loop for the capacity, then open loop at 20, 95 % of it" in shown(ladder())
+
+
+def test_latencies_of_a_rate_that_was_not_reached_are_lower_bounds() -> None:
+    text = shown(ladder())
+    assert "≥ 500" in text
+    assert "2.00" in text
+    assert "≥ 2.00" not in text
+    assert "≥ marks latencies that leave out requests which were due and never sent" in text
+    assert "never sent" not in shown(measured({"a": [1.0] * 5}))
 
 
 def test_columns_are_named_with_their_units(tmp_path: Path) -> None:
@@ -117,6 +154,11 @@ def test_a_floor_is_at_least_for_throughput_and_at_most_for_latency() -> None:
     text = shown(run)
     assert table(text)[0][3:6] == ["≥ 100.0 [100.0–100.0]", "≤ 10.0", "–"]
     assert "mark figures that the load generator limited" in text
+    helped = run.run.model_copy(
+        update={"upstream": Upstream(label="echo", processes=1), "probe": Probe(requests=1)}
+    )
+    told = "mark figures that the load generator, the upstream or the probe limited"
+    assert told in shown(StoredRun(run.folder, helped, run.samples))
 
 
 def test_the_noise_band_is_told_or_told_to_be_unknown() -> None:
