@@ -11,7 +11,7 @@ from hooks.curves import Curve, Plot, curve_figure, curve_table, numbered, stop
 from hooks.downloads import export_links
 from hooks.factors import doubts
 from hooks.grid import describe_fixed
-from hooks.markup import details, escape, row, table
+from hooks.markup import details, escape, join_names, row, table
 from hooks.view import Row, View
 from runner.cases import CAPACITY, LADDER
 from runner.errors import AnalysisError
@@ -87,7 +87,7 @@ def _rungs(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list
         if p99 is None:
             continue
         reached = None if offered is None or not p99["n"] else _reached(view, p99["case"], offered)
-        found.append(Rung(load, offered, p99["median"], p99["low"], p99["n"], reached))
+        found.append(Rung(load, offered, p99["median"], p99["low"], p99["n"], reached, bool(p99["floor"])))
     return found
 
 
@@ -126,10 +126,19 @@ def _words(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list
 
 
 def _knee_words(found: Knee | None, measured: Sequence[Rung]) -> str:
+    told = [rung for rung in measured if not rung.limited]
+    limited = join_names(f"{rung.load} %" for rung in measured if rung.limited)
+    note = f" At {limited} the load generator or the upstream was at its limit, which decides no knee."
+    if not told:
+        return f"no knee can be named.{note}"
     if found is None:
-        return f"no knee up to {measured[-1].load} % of the capacity."
-    after = f", the next above {found.before} %" if found.before is not None else ", the lowest measured"
-    return f"the knee is at {found.load} % of the capacity{after}: {escape(found.reason)}."
+        text = f"no knee up to {told[-1].load} % of the capacity."
+    else:
+        after = (
+            f", the next above {found.before} %" if found.before is not None else ", the lowest that tells"
+        )
+        text = f"the knee is at {found.load} % of the capacity{after}: {escape(found.reason)}."
+    return f"{text}{note if limited else ''}"
 
 
 def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> str:

@@ -25,7 +25,8 @@ class Rung:
     ``load`` is in per cent of the capacity, ``offered`` the rate in requests/s, None where it is not
     known; ``median`` and ``low`` are the median and the smallest accepted sample of the open-loop p99 in
     seconds; ``n`` how many samples were accepted, and ``reached`` in how many of them the offered rate
-    was achieved, None where nobody can say.
+    was achieved, None where nobody can say; ``limited`` whether the load generator or the upstream was at
+    its limit, so that latency and rate may be theirs.
     """
 
     load: int
@@ -34,6 +35,7 @@ class Rung:
     low: float
     n: int
     reached: int | None = None
+    limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,14 @@ class Knee:
 def knee(rungs: Sequence[Rung]) -> Knee | None:
     """The first load at which the latency climbs or the rate is no longer reached.
 
-    A load climbs when its open-loop p99, at the lowest of its samples, exceeds `CLIMB` times the median of
-    the ladder's lowest load: no single sample of either, high or low, can bring that about or hide it,
-    except a low one of the load itself. The rate is not reached when fewer than half of the samples
-    achieved it. Rungs without an accepted sample say nothing and are passed over; None where no rung bends,
-    or none was measured. The rule is a convention of this project, chosen to be simple to check by hand.
+    A load climbs when its open-loop p99, at the lowest of its samples, exceeds `CLIMB` times the median
+    of the ladder's lowest load: no single sample of either, high or low, can bring that about or hide
+    it, except a low one of the load itself. The rate is not reached when fewer than half of the samples
+    achieved it. Rungs without an accepted sample, and limited ones, say nothing of the server and are
+    passed over; None where no rung bends, or none can. The rule is a convention of this project, chosen
+    to be simple to check by hand.
     """
-    measured = sorted((rung for rung in rungs if rung.n), key=lambda rung: rung.load)
+    measured = sorted((rung for rung in rungs if rung.n and not rung.limited), key=lambda rung: rung.load)
     below: int | None = None
     for rung in measured:
         if rung.reached is not None and 2 * rung.reached < rung.n:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,15 @@ def test_a_rate_mostly_not_reached_is_a_knee_even_on_the_lowest_load(
     if found is not None:
         assert (found.load, found.before) == (20, None)
         assert f"reached in {reached} of 3 samples" in found.reason
+
+
+def test_loads_at_which_the_generator_was_at_its_limit_decide_no_knee() -> None:
+    limited = replace(rung(40, 0.9, reached=0), limited=True)
+    assert knee([rung(20, 0.01), limited, rung(60, 0.01)]) is None
+    assert knee([limited]) is None
+    found = knee([replace(rung(20, 5.0), limited=True), rung(40, 0.01), rung(60, 0.03)])
+    assert found is not None
+    assert (found.load, found.before) == (60, 40)
 
 
 def test_half_of_an_even_number_of_samples_is_not_mostly_missed() -> None:
