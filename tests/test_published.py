@@ -123,6 +123,32 @@ def nothing_left(folder: Path) -> bool:
     return not artifacts.exists() or not list(artifacts.iterdir())
 
 
+def test_a_byte_order_mark_is_no_part_of_a_column(folder: Path) -> None:
+    path = folder / "rest.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    run = bring(folder)
+    assert (run.folder / "raw" / "rest.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    assert verify(run.folder).ok
+
+
+def test_percentiles_that_fall_are_refused(folder: Path, tmp_path: Path) -> None:
+    mapping = tmp_path / "source.toml"
+    mapping.write_text(
+        mapping.read_text().replace(
+            'metric = "rps", unit = "1/s" },\n  { column = "p99_ms"',
+            'metric = "p50", unit = "ms" },\n  { column = "p99_ms"',
+        )
+    )
+    for name in ("workers.csv", "rate.csv", "control.csv"):
+        (folder / name).unlink()
+    mapping.write_text(mapping.read_text().split('[[file]]\nname = "workers.csv"')[0])
+    with pytest.raises(
+        ArtifactError, match=r"rest\.csv, line 2, column rps and .*column p99_ms: .*p99 is below p50"
+    ):
+        bring(folder)
+    assert nothing_left(folder)
+
+
 # --- what gets in -----------------------------------------------------------------------------------
 
 

@@ -39,7 +39,7 @@ class Published:
         """
         paths = csv_files(files)
         loaded = mappings.load(mapping) if mapping is not None else mappings.choose([p.name for p in paths])
-        run_id = run_id or f"ref-published-{loaded.mapping.name}"
+        run_id = f"ref-published-{loaded.mapping.name}" if run_id is None else run_id
         vacant(output, run_id)
         sources = [Source(str(path), path.name, read_bytes(path)) for path in paths]
         now = datetime.now(UTC).replace(microsecond=0)

@@ -50,6 +50,8 @@ def make(
     list of files is left to the writer. Raises ArtifactError naming file, line and column.
     """
     made = _gather(loaded, sources)
+    for one in made.values():
+        _check_rising(one)
     entries = {source.name: _entry(source) for source in sources}
     samples = [
         Sample(
@@ -93,6 +95,18 @@ def _gather(loaded: LoadedMapping, sources: Sequence[Source]) -> dict[str, _Made
                     if value.again == again:
                         _put(made, loaded.mapping, source, file, row, value)
     return made
+
+
+def _check_rising(one: _Made) -> None:
+    """A higher percentile is not the smaller one: two columns were swapped."""
+    for low, high in (("p50", "p95"), ("p95", "p99"), ("p50", "p99")):
+        for prefix in ("", "probe_headers_", "probe_first_body_", "probe_gap_", "probe_total_"):
+            below, above = one.figures.get(prefix + low), one.figures.get(prefix + high)
+            if below and above and below[0] > above[0]:
+                raise ArtifactError(
+                    f"{below[1]} and {above[1]}: {one.case.id}: {prefix}{high} is below {prefix}{low}",
+                    "Are two columns swapped, in the file or in its mapping?",
+                )
 
 
 def _put(

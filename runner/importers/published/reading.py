@@ -72,7 +72,7 @@ def rows(source: Source, file: File) -> list[Row]:
     """The rows of a file. Raises ArtifactError naming file, line and column."""
     place = source.place
     try:
-        text = source.data.decode("utf-8")
+        text = source.data.decode("utf-8-sig")  # a spreadsheet's mark at the start is no part of a name
     except UnicodeDecodeError as error:
         line = source.data.count(b"\n", 0, error.start) + 1
         raise ArtifactError(f"{place}, line {line}: not UTF-8", "Save it as UTF-8.") from None
