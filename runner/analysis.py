@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from runner.frames import CASE_COLUMNS, SUMMARY_COLUMNS, Frames, attempts, frames, long
+from runner.ladder import NOT_REACHED
 from runner.metrics import METRICS
 from runner.model import PUBLISHED
 from runner.store import StoredRun
@@ -91,6 +92,10 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
     gap = np.array([key.startswith("probe_gap") for key in metrics], dtype=bool)[column]
     result["floor"] = np.where(probed, overrun & ~gap, result["floor"])
     limited_by = np.where(probed, np.where(overrun, "probe", ""), limited_by)
+    # What was never sent is in no percentile, and would have waited longest.
+    opened = np.array([key.startswith("open_") for key in metrics], dtype=bool)[column]
+    unsent = opened & _flagged(accepted, NOT_REACHED, len(cases))[number]
+    limited_by = np.where(unsent & (limited_by == ""), "rate", limited_by)
     counts = [result[name].tolist() for name in ("n", "wanted", "failed")]
     told = zip(result["role"], *counts, limited_by, strict=True)
     foreign = (described["origin"] == "published").to_numpy(dtype=bool)
@@ -98,10 +103,8 @@ def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
         [PUBLISHED if theirs else _untiered(*row) for theirs, row in zip(foreign, told, strict=True)],
         dtype=object,
     )
-    limited = (limited_by == "probe") & ~result["floor"].to_numpy(dtype=bool)
-    rankable = (
-        (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0) & ~foreign & ~limited
-    )
+    rankable = (result["role"] == "case") & (result["n"] >= 2) & (result["missing"] == 0) & ~foreign & ~unsent
+    rankable &= (limited_by != "probe") | result["floor"].to_numpy(dtype=bool)
     tier = assign_tiers(
         group=group[number] * len(metrics) + column,
         higher=np.array([METRICS[key].better == "higher" for key in metrics], dtype=bool)[column],
@@ -178,6 +181,7 @@ def _flagged(accepted: pd.DataFrame, code: str, size: int) -> npt.NDArray[np.boo
 
 _LIMITS = {
     "probe": "limited by the probe",
+    "rate": "the rate was not reached",
     "generator": "limited by the load generator",
     "upstream": "limited by the upstream",
     "generator, upstream": "limited by the load generator and the upstream",

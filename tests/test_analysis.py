@@ -174,6 +174,18 @@ def test_a_saturated_generator_bounds_no_figure_of_the_probe_and_a_saturated_pro
     assert pd.isna(table.loc[(b, "probe_gap_p50"), "tier"])
 
 
+def test_percentiles_of_a_rate_that_was_not_reached_are_not_ranked() -> None:
+    both = {"rps": 100.0, "open_p99": 0.01}
+    lane, other = case("a"), case("b")
+    unsent = [{"code": "rate-not-reached", "message": "all connections were busy"}]
+    samples = [sample(lane, i, None, metrics=both, flags=unsent if i == 2 else []) for i in (1, 2)]
+    samples += [sample(other, i, None, metrics=both) for i in (1, 2)]
+    table = summary([stored([lane, other], samples, repeats=2)]).set_index(["case", "metric"])
+    assert table.loc[(lane.id, "open_p99"), "untiered"] == "the rate was not reached"
+    assert pd.isna(table.loc[(lane.id, "open_p99"), "tier"])
+    assert table.loc[(lane.id, "rps"), "tier"] == table.loc[(other.id, "open_p99"), "tier"] == 1
+
+
 def test_evidence_that_contradicts_itself_is_refused() -> None:
     a = case("a")
     with pytest.raises(AnalysisError, match=r"run run: case 'a/get/w1', round 2: two accepted attempts"):
