@@ -52,12 +52,9 @@ def comparand(
             dimensions.get(columns) if columns else None,
         )
         if place in cells:
-            open_ = view.varying(found, axes)
             raise AnalysisError(
                 f"run {view.id} has several cases for {' '.join(map(str, place[0]))}",
-                "Say which, in here or there: "
-                + "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in open_.items())
-                + ".",
+                f"Say which, in here or there: {view.choices(found, axes)}.",
             )
         cells[place] = (row, every.get(frozenset({**dimensions, **baseline}.items())))
     shared: dict[str, set[str | int]] = {}

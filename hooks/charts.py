@@ -67,11 +67,9 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
         for point, text in zip(line.points, line.shown, strict=True):
             if point.value is None:
                 continue
-            hover = f"<b>{label}</b><br>{text} {unit}, round {point.repeat}"
+            hover = hover_text(f"<b>{label}</b>", f"{text} {unit}", point)
             trace = samples if point.status == "accepted" else others
-            if trace is others:
-                hover += f"<br>{point.status}, does not count: {plotly_text(point.reason)}"
-            else:
+            if trace is samples:
                 colours.append(line.style.colour)
                 symbols.append(line.style.symbol)
             trace["x"].append(point.value * scale)
@@ -168,6 +166,14 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
     names = " and ".join(grid.row_dimensions).capitalize()
     heads = [names, "Median", "Range", "Tier", "Samples, by round", "Attempts that do not count"]
     return markup.table(f"{chart_title(grid, column)}: {metric.display_unit}", heads, body, "ls-samples")
+
+
+def hover_text(head: str, text: str, point: Point) -> str:
+    """What an attempt's point tells: ``head`` in Plotly's markup, its figure, and why it does not count."""
+    told = f"{head}<br>{text}, round {point.repeat}"
+    if point.status != "accepted":
+        told += f"<br>{point.status}, does not count: {plotly_text(point.reason)}"
+    return told
 
 
 def counted_and_not(points: Sequence[Point], texts: Sequence[str]) -> tuple[str, str]:

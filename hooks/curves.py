@@ -8,7 +8,7 @@ from typing import Any
 
 from hooks import markup
 from hooks.cells import figure, shown, spread
-from hooks.charts import counted_and_not
+from hooks.charts import counted_and_not, hover_text
 from hooks.figures import Figure, base_layout, config
 from hooks.grid import describe_fixed
 from hooks.hues import DEFAULT, HUES, Style, symbol
@@ -139,10 +139,8 @@ def curve_figure(plot: Plot, name: str, shapes: Sequence[dict[str, Any]] = ()) -
             for point, text in zip(place.points, place.shown, strict=True):
                 if point.value is None:
                     continue
-                hover = f"<b>{label}</b><br>{where}<br>{text} {unit}, round {point.repeat}"
+                hover = hover_text(f"<b>{label}</b><br>{where}", f"{text} {unit}", point)
                 trace = samples if point.status == "accepted" else others
-                if trace is others:
-                    hover += f"<br>{point.status}, does not count: {plotly_text(point.reason)}"
                 trace["x"].append(place.x)
                 trace["y"].append(point.value * scale)
                 trace["hovertext"].append(hover)

@@ -173,14 +173,16 @@ class View:
         """The one row that these values single out. Raises AnalysisError naming what is left open."""
         rows = self.select(metric, where)
         if len(rows) > 1:
-            still = self.varying(rows, where)
             raise AnalysisError(
                 f"{len(rows)} cases of run {self.id} have {_words(where)}",
-                "Say which: "
-                + "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in still.items())
-                + ".",
+                f"Say which: {self.choices(rows, where)}.",
             )
         return rows[0]
+
+    def choices(self, rows: Iterable[Row], apart_from: Iterable[str] = ()) -> str:
+        """What `varying` finds, as words of an error's hint."""
+        still = self.varying(rows, apart_from)
+        return "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in still.items())
 
     def varying(self, rows: Iterable[Row], apart_from: Iterable[str] = ()) -> dict[str, list[str | int]]:
         """The dimensions in which these rows differ, and the values they take."""

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from runner.errors import GeneratorError
-from runner.generators.reading import DAMAGED
-from runner.store import is_pointer
+from runner.generators.reading import DAMAGED, read_bytes
 
 TIMES = ("headers", "first_body", "gap", "total")
 
@@ -116,15 +115,7 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of a gzip file, as far as they are whole."""
-    try:
-        packed = path.read_bytes()
-    except FileNotFoundError:
-        hint = "The probe was stopped before it wrote its result, or the raw files are not here."
-        raise GeneratorError(f"{path}: missing", hint) from None
-    except OSError as error:
-        raise GeneratorError(f"{path}: {error.strerror}") from None
-    if is_pointer(packed):
-        raise GeneratorError(f"{path}: a Git LFS pointer, not the file", "Run `git lfs pull` first.")
+    packed = read_bytes(path, "probe")
     number = 0
     with GzipFile(fileobj=BytesIO(packed)) as file:
         while True:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from runner import beginning, capture, store, suite
@@ -73,6 +78,20 @@ def capture_run(project: Path, text: str, progress: Silent | None = None, **opti
     ):
         run = capture.execute(plan, writer, project, progress or Silent())
     return store.read(project / "artifacts" / run.id)
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """At the end the process, the first of a group of its own, is stopped, and what is left of the group."""
+    try:
+        yield
+    finally:
+        with suppress(subprocess.TimeoutExpired):
+            process.terminate()
+            process.wait(10)
+        with suppress(ProcessLookupError):  # the group is empty, as it should be
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
 
 
 def have(*programs: str) -> str:

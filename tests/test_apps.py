@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import pytest
 from runner import suite
 from runner.apps import counter as counters
 from runner.apps import identity
+from tests.capturing import ended
 
 APPS = Path(counters.__file__).parent
 REST = suite.load("rest")
@@ -442,15 +443,8 @@ def serving(name: str, port: int, workers: int, shared: Path) -> Iterator[subpro
         env={**os.environ, "PATH": path, "PYTHONPATH": str(APPS), counters.VARIABLE: str(shared)},
         start_new_session=True,
     )
-    try:
+    with ended(process):
         yield process
-    finally:
-        with suppress(subprocess.TimeoutExpired):
-            process.terminate()
-            process.wait(10)
-        with suppress(ProcessLookupError):  # the group is empty, as it should be
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
 
 
 def fetch(port: int, path: str) -> Any:

@@ -124,10 +124,8 @@ def test_ctrl_c_once_finishes_the_sample_and_resume_completes(project: Path, no_
     assert_as_uninterrupted(project)
 
 
-def test_ctrl_c_twice_stops_now(project: Path, no_survivors: list) -> None:
-    command = Command(project, "truth.toml", "--no-twin", "--duration", "20")
-    command.wait_until_sampling(0)
-    no_survivors += command.family()
+def interrupt_twice(command: Command) -> None:
+    """Ctrl-C and once more: the command ends now."""
     begin = time.monotonic()
     os.killpg(command.process.pid, signal.SIGINT)
     time.sleep(0.3)
@@ -135,6 +133,13 @@ def test_ctrl_c_twice_stops_now(project: Path, no_survivors: list) -> None:
     status, output = command.end()
     assert status == 130, output
     assert time.monotonic() - begin < 8
+
+
+def test_ctrl_c_twice_stops_now(project: Path, no_survivors: list) -> None:
+    command = Command(project, "truth.toml", "--no-twin", "--duration", "20")
+    command.wait_until_sampling(0)
+    no_survivors += command.family()
+    interrupt_twice(command)
     assert run_of(project).samples == []
 
 
@@ -198,13 +203,7 @@ def test_ctrl_c_twice_keeps_a_sample_whose_server_is_still_stopping(
         time.sleep(0.02)
     time.sleep(1.0)
     assert command.stored() == 0
-    begin = time.monotonic()
-    os.killpg(command.process.pid, signal.SIGINT)
-    time.sleep(0.3)
-    os.killpg(command.process.pid, signal.SIGINT)
-    status, output = command.end()
-    assert status == 130, output
-    assert time.monotonic() - begin < 8
+    interrupt_twice(command)
     (sample,) = run_of(project).samples
     assert sample.metrics
     assert "stop" in [flag.code for flag in sample.flags]

@@ -26,6 +26,8 @@ import pytest
 
 from runner import suite
 from runner.apps import counter as counters
+from runner.program import free_port
+from tests.capturing import ended
 
 APPS = Path(counters.__file__).parent
 PROXY = suite.load("proxy")
@@ -34,11 +36,6 @@ TIMEOUT_S = 5.0  # as the suite's page says
 
 
 # --- Processes ---------------------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 def wait_until(true: Callable[[], bool], limit: float = 20) -> None:
@@ -63,15 +60,8 @@ def running(command: list[str], log: Path, **env: str) -> Iterator[subprocess.Po
             stderr=output,
             start_new_session=True,
         )
-    try:
+    with ended(process):
         yield process
-    finally:
-        with suppress(subprocess.TimeoutExpired):
-            process.terminate()
-            process.wait(10)
-        with suppress(ProcessLookupError):  # the group is empty, as it should be
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
 
 
 class Served(NamedTuple):

@@ -105,17 +105,23 @@ class RawFile:
         return int(value)
 
 
-def read_text(path: Path) -> str:
-    """A raw file's text. Raises GeneratorError if it is missing, an LFS pointer or not UTF-8."""
+def read_bytes(path: Path, writer: str = "generator") -> bytes:
+    """A raw file's bytes; ``writer`` is who left it. Raises GeneratorError if missing or an LFS pointer."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        hint = "The generator was stopped before it wrote its result, or the raw files are not here."
+        hint = f"The {writer} was stopped before it wrote its result, or the raw files are not here."
         raise GeneratorError(f"{path}: missing", hint) from None
     except OSError as error:
         raise GeneratorError(f"{path}: {error.strerror}") from None
     if is_pointer(data):
         raise GeneratorError(f"{path}: a Git LFS pointer, not the file", "Run `git lfs pull` first.")
+    return data
+
+
+def read_text(path: Path) -> str:
+    """A raw file's text. Raises GeneratorError as `read_bytes`, and if it is not UTF-8."""
+    data = read_bytes(path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
