@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from hooks.catalogue import Catalogue
-from hooks.figures import Figure, box
+from hooks.figures import Figure, PageData, box
 from hooks.markup import escape
 
 
@@ -14,12 +13,12 @@ from hooks.markup import escape
 class PageContext:
     """``url`` is the page's address from the site's root, as ``runs/x/``; ``root`` the way back.
 
-    ``figures`` are those that the page has shown so far, by name.
+    ``data`` is what the page has shown so far and its scripts need.
     """
 
     catalogue: Catalogue
     url: str
-    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    data: PageData = field(default_factory=PageData)
 
     @property
     def root(self) -> str:
@@ -31,6 +30,6 @@ class PageContext:
 
     def figure(self, figure: Figure) -> str:
         """The figure's box; its data goes into the page's file of figures."""
-        name = f"figure-{len(self.figures) + 1}"
-        self.figures[name] = figure.spec
+        name = f"figure-{len(self.data.figures) + 1}"
+        self.data.figures[name] = figure.spec
         return box(figure, name)

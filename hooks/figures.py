@@ -1,6 +1,6 @@
 """A Plotly figure as a plain dict, a page's figures as one file, and the boxes that wait for them.
 
-Figure data travels as a small script (``lapsheetFigures({…})``) because a script tag, unlike fetch, also
+A page's data travels as a small script (``lapsheetPage({…})``) because a script tag, unlike fetch, also
 works from ``file://``; one for a page, named by its content. Colours in a figure are CSS variables
 (``var(--ls-…)``), which the page's script resolves, and resolves again when the reader switches between
 light and dark.
@@ -9,7 +9,7 @@ light and dark.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -41,12 +41,29 @@ def box(figure: Figure, name: str) -> str:
     )
 
 
-def script(page: str, specs: dict[str, dict[str, Any]]) -> tuple[str, bytes]:
-    """The data file of a page's figures: its path from the site's root, and its content.
+@dataclass
+class PageData:
+    """What a page's scripts need, each by its name.
+
+    ``figures`` are Plotly specs; ``tables`` what each interactive table shows at first; ``runs`` the runs
+    (by id) that tables and receipts are about.
+    """
+
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.figures or self.tables)
+
+
+def script(page: str, data: PageData) -> tuple[str, bytes]:
+    """The data file of a page: its path from the site's root, and its content.
 
     ``page`` is the page's address, in whose folder the file is.
     """
-    content = b"lapsheetFigures(" + orjson.dumps(specs) + b");\n"
+    known = {"figures": data.figures, "tables": data.tables, "runs": data.runs}
+    content = b"lapsheetPage(" + orjson.dumps(known) + b");\n"
     folder = page.rpartition("/")[0]
     name = f"figures-{hashlib.sha256(content).hexdigest()[:12]}.js"
     return f"{folder}/{name}" if folder else name, content
@@ -55,7 +72,7 @@ def script(page: str, specs: dict[str, dict[str, Any]]) -> tuple[str, bytes]:
 def source(path: str, root: str) -> str:
     """What tells the page's script where figures and Plotly are; ``root`` is the way to the site's root."""
     return (
-        f'<div class="ls-figures" hidden data-figures="{escape(root + path)}"'
+        f'<div class="ls-figures" hidden data-root="{escape(root)}" data-figures="{escape(root + path)}"'
         f' data-plotly="{escape(root + PLOTLY)}"></div>'
     )
 

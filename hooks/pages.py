@@ -94,8 +94,8 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
         add(section.title, section.html, 3)
     add("Files", downloads_block(page, entry))
     figures = None
-    if page.figures:
-        figures = script(page.url, page.figures)
+    if page.data:
+        figures = script(page.url, page.data)
         parts.append(source(figures[0], page.root))
     return RunPage("".join(parts), headings, figures)
 

@@ -99,8 +99,8 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
         raise PluginError(f"{uri}: a call stands in a heading. Give it a paragraph of its own.")
     calls = _build.calls[uri]
     html = _told(lambda: calls.places.fill(html, uri))
-    if calls.page.figures:
-        path, content = figures.script(page.url, calls.page.figures)
+    if calls.page.data:
+        path, content = figures.script(page.url, calls.page.data)
         _build.figures[path] = content
         html += figures.source(path, calls.page.root)
     return html

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from browsing import chromium, visit
+
+__all__ = ["chromium", "visit"]  # fixtures
 
 _skipped: list[str] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import http.server
+import json
 import logging
 import re
 import threading
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 import yaml
@@ -211,6 +213,17 @@ def table_of(html: str, caption: str) -> Node:
         if captions and captions[0].text.startswith(caption):
             return table
     raise AssertionError(f"no table {caption!r}")
+
+
+def page_data(site: Path, page: str) -> dict[str, Any]:
+    """The data file of a page (figures, tables, runs), as its browser gets it."""
+    (box,) = tree((site / page).read_text("utf-8")).classed("ls-figures")
+    path = site / urlsplit(urljoin(f"http://site/{page}", box.attributes["data-figures"])).path.lstrip("/")
+    script = path.read_text("utf-8")
+    assert script.startswith("lapsheetPage(")
+    assert script.endswith(");\n")
+    found: dict[str, Any] = json.loads(script.removeprefix("lapsheetPage(").removesuffix(");\n"))
+    return found
 
 
 @contextmanager

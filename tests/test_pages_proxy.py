@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 
 import plotly.graph_objects as go
 import pytest
-from sites import ROOT, Builder, BuildFailed, Node, pin, table_of, tree
+from sites import ROOT, Builder, BuildFailed, Node, page_data, pin, table_of, tree
 from suite_runs import (
     BISTABLE,
     LADDER,
@@ -69,9 +68,7 @@ def table(site: Builder, page: str, caption: str) -> dict[str, list[str]]:
 
 
 def figures(site: Builder, page: str) -> list[dict[str, object]]:
-    (path,) = (site.site / page).glob("figures-*.js")
-    text = path.read_text("utf-8").removeprefix("lapsheetFigures(").removesuffix(");\n")
-    return list(json.loads(text).values())
+    return list(page_data(site.site, f"{page}/index.html")["figures"].values())
 
 
 # --- every page -------------------------------------------------------------------------------------

@@ -16,11 +16,12 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import plotly.graph_objects as go
 import pytest
-from sites import EVIL, ROOT, Builder, BuildFailed, pin, table_of, tree
+from sites import EVIL, ROOT, Builder, BuildFailed, page_data, pin, table_of, tree
 from suite_runs import write_others
 
 from benchmarks.synthetic import flawed, write_run
@@ -183,17 +184,10 @@ def test_page_says_what_its_signs_mean(flawed_site: Builder) -> None:
     assert "Failed samples are the server's own doing" in text
 
 
-def figures_of(site: Path, page: str) -> dict[str, dict[str, object]]:
-    """The figures of a page, by name, as its browser gets them."""
-    (box,) = tree((site / page).read_text("utf-8")).classed("ls-figures")
-    path = site / urlsplit(urljoin(f"http://site/{page}", box.attributes["data-figures"])).path.lstrip("/")
-    script = path.read_text("utf-8")
-    assert script.startswith("lapsheetFigures(")
-    assert script.endswith(");\n")
-    figures: dict[str, dict[str, object]] = json.loads(
-        script.removeprefix("lapsheetFigures(").removesuffix(");\n")
-    )
-    return figures
+def figures_of(site: Path, page: str) -> dict[str, dict[str, Any]]:
+    """The figures of a page, by name."""
+    found: dict[str, dict[str, Any]] = page_data(site, page)["figures"]
+    return found
 
 
 @pytest.mark.parametrize("page", ["rest/index.html", "runs/ref-flawed/index.html"])

@@ -1,20 +1,20 @@
-/* Figures: drawn when they come near the viewport, in the page's own colours.
+/* What every script of a page shares, and its figures: drawn when they come near the viewport.
 
-   Figure data and Plotly itself arrive by script tags, which also work from file://. */
+   Figure data, Plotly and the other scripts arrive by script tags, which also work from file://. */
 (function () {
   "use strict";
 
-  const boxes = document.querySelectorAll(".ls-figure");
   const source = document.querySelector(".ls-figures");
-  if (!boxes.length || !source) {
+  if (!source) {
     return;
   }
+  const assets = document.currentScript.src.replace(/[^/]*$/, "");
   const loading = {};
-  const drawn = new Map();
-  let specs = {};
+  const repainters = new Set();
+  let data;
 
-  window.lapsheetFigures = function (figures) {
-    specs = figures;
+  window.lapsheetPage = function (given) {
+    data = given;
   };
 
   function load(src) {
@@ -31,7 +31,7 @@
   }
 
   /* A copy of a figure's description with every var(--ls-…) replaced by the colour it stands for now. */
-  function painted(value, style) {
+  function painted(value, style = getComputedStyle(document.body)) {
     if (typeof value === "string") {
       return value.includes("var(--ls-")
         ? value.replace(/var\((--ls-[a-z0-9-]+)\)/g, function (_, name) {
@@ -54,28 +54,43 @@
     return value;
   }
 
-  function paint(box, spec) {
-    const style = getComputedStyle(document.body);
-    return window.Plotly.react(box, painted(spec.data, style), painted(spec.layout, style), spec.config);
-  }
+  window.lapsheet = {
+    root: source.dataset.root,
+    load,
+    painted,
+    /* A script of the site's own, by its file's name; resolves when it has run. */
+    part: function (name) {
+      return load(assets + name);
+    },
+    /* The page's data: {figures, tables, runs}. */
+    page: async function () {
+      await load(source.dataset.figures);
+      return data;
+    },
+    plotly: async function () {
+      await load(source.dataset.plotly);
+      return window.Plotly;
+    },
+    /* Call `repaint` whenever the reader switches between light and dark. */
+    onScheme: function (repaint) {
+      repainters.add(repaint);
+    },
+  };
 
   async function draw(box) {
     try {
-      await Promise.all([load(source.dataset.plotly), load(source.dataset.figures)]);
-      const spec = specs[box.dataset.figure];
-      await paint(box, spec);
-      drawn.set(box, spec);
+      const [Plotly, page] = await Promise.all([window.lapsheet.plotly(), window.lapsheet.page()]);
+      const spec = page.figures[box.dataset.figure];
+      const paint = function () {
+        return Plotly.react(box, painted(spec.data), painted(spec.layout), spec.config);
+      };
+      await paint();
+      window.lapsheet.onScheme(paint);
       box.classList.add("ls-drawn");
     } catch (error) {
       box.classList.add("ls-failed");
       box.textContent = "This figure could not be drawn; its numbers are in the table below.";
       console.error(error);
-    }
-  }
-
-  function repaint() {
-    for (const [box, spec] of drawn) {
-      paint(box, spec);
     }
   }
 
@@ -90,11 +105,12 @@
     },
     { rootMargin: "600px 0px" }
   );
-  boxes.forEach(function (box) {
+  document.querySelectorAll(".ls-figure[data-figure]").forEach(function (box) {
     observer.observe(box);
   });
-  new MutationObserver(repaint).observe(document.body, {
-    attributes: true,
-    attributeFilter: ["data-md-color-scheme"],
-  });
+  new MutationObserver(function () {
+    repainters.forEach(function (repaint) {
+      repaint();
+    });
+  }).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
 })();
