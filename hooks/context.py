@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from hooks.addresses import evidence, folder, receipts
 from hooks.catalogue import Catalogue
 from hooks.figures import Figure, PageData, box
 from hooks.markup import escape
+from hooks.view import View
 
 
 @dataclass
@@ -33,3 +36,24 @@ class PageContext:
         name = f"figure-{len(self.data.figures) + 1}"
         self.data.figures[name] = figure.spec
         return box(figure, name)
+
+    def about(self, view: View) -> dict[str, Any]:
+        """What the page's scripts know of a run, registered once a page; tables add to it.
+
+        ``id``, ``title``, ``created`` (ISO date), ``origin`` and ``state`` as in the manifest; ``url`` of its
+        page, ``files`` (the folder of its own files) and ``receipts`` (the script with its samples), all
+        from the site's root.
+        """
+        run = view.run
+        if view.id not in self.data.runs:
+            self.data.runs[view.id] = {
+                "id": view.id,
+                "title": run.title,
+                "created": run.created.date().isoformat(),
+                "origin": run.origin,
+                "state": run.state,
+                "url": folder(view),
+                "files": evidence(view),
+                "receipts": receipts(view),
+            }
+        return self.data.runs[view.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hooks.addresses import evidence, folder
 from hooks.catalogue import Entry
 from hooks.context import PageContext
 from hooks.exports import NAMES
@@ -17,16 +18,6 @@ def files_of(view: View) -> list[FileEntry]:
         return []
     manifest = FileEntry(path=store.MANIFEST, size=view.manifest_size, sha256=view.manifest_sha256)
     return [manifest, *view.run.files]
-
-
-def folder(view: View) -> str:
-    """Where a run's page and its exports are, from the site's root."""
-    return f"runs/{view.id}/"
-
-
-def evidence(view: View) -> str:
-    """Where the run's own files are, as in its folder, from the site's root."""
-    return f"{folder(view)}files/"
 
 
 def export_links(page: PageContext, entry: Entry) -> str:

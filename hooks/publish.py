@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from hooks.addresses import evidence, folder
 from hooks.catalogue import Catalogue
-from hooks.downloads import evidence, files_of, folder
+from hooks.downloads import files_of
 from hooks.exports import export
 from hooks.figures import PLOTLY
 from runner.errors import ArtifactError, LapsheetError
