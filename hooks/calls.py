@@ -22,6 +22,7 @@ from hooks.listing import NO_RUN, newest_local, runs_block, summary_block
 from hooks.markup import escape
 from hooks.methodology import Section, sections
 from hooks.near import near
+from hooks.overview import overview_block
 from hooks.placeholders import Placeholders
 from hooks.probing import probe_limits_block
 from hooks.published import published_text
@@ -63,6 +64,7 @@ class Calls:
             "methodology": self._methodology,
             "environment": self._environment,
             "summary": self._summary,
+            "overview": self._overview,
             "downloads": self._downloads,
             "published": self._published,
             "beside": self._beside,
@@ -189,6 +191,10 @@ class Calls:
     def _summary(self, pin: str) -> str:
         """The run in one box: name, date, what was measured on what, and what to know of it."""
         return self._hold_block(pin, lambda e: summary_block(self.page, e))
+
+    def _overview(self, pin: str, metric: str = "rps") -> str:
+        """What was measured, on what, and what it shows, beside a chart: for a front page."""
+        return self._hold_block(pin, lambda e: overview_block(self.page, e, metric))
 
     def _downloads(self, pin: str) -> str:
         """Every file of the run."""

@@ -70,7 +70,7 @@ def groups(view: View, metric: str) -> list[tuple[dict[str, str | int], list[Row
 def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     metric = METRICS[rows[0]["metric"]]
     unit = escape(metric.display_unit)
-    head = f"<strong>{_where(view, key)}</strong>, {escape(noun(metric))}: "
+    head = f"<strong>{place_of(view, key)}</strong>, {escape(noun(metric))}: "
     measured = [row for row in rows if row["n"]]
     if not measured:
         return f"{head}no accepted sample, so nothing can be said."
@@ -79,19 +79,19 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         return head + _unranked(view, measured, unit)
     leader = tiered[0]
     small = _unresolved(tiered)
-    rest = [row for row in tiered[1:] if row not in small and _like(leader, row)]
+    rest = [row for row in tiered[1:] if row not in small and like(leader, row)]
     if len(small) > 1:
-        names = join_names(f"{_name(view, row)} ({figure(row)})" for row in small)
+        names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in small)
         text = f"none leads: {names} {unit} are all {escape(metric.too_small)}"
     elif leader["tier"] > 1 or possible_rivals(rows, leader):
         # Something without a tier may belong above, so nobody can be said to lead.
-        text = f"{_name(view, leader)} is the best of the ranked with {_figures(leader)} {unit}"
+        text = f"{name_of(view, leader)} is the best of the ranked with {_figures(leader)} {unit}"
     elif rest:
-        text = f"{_name(view, leader)} leads with {_figures(leader)} {unit}"
+        text = f"{name_of(view, leader)} leads with {_figures(leader)} {unit}"
     else:
-        text = f"{_name(view, leader)} is alone in the first tier with {_figures(leader)} {unit}"
+        text = f"{name_of(view, leader)} is alone in the first tier with {_figures(leader)} {unit}"
     if rest:
-        names = join_names(f"{_name(view, row)} ({figure(row)})" for row in rest)
+        names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in rest)
         text += f"; this run cannot tell {names} from {'them' if len(small) > 1 else 'it'}"
     last = "" if tiered[-1] in [*rest, *small] else _last(view, tiered, unit)
     return f"{head}{text}.{last}{_without_tier(view, rows)}"
@@ -104,7 +104,7 @@ def _unresolved(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if unresolved(row)]
 
 
-def _like(leader: Row, row: Row) -> bool:
+def like(leader: Row, row: Row) -> bool:
     """Whether this run cannot tell a row from the leader; a row of a lower tier may be such a one.
 
     It is compared with its own tier's leader only when tiers are formed, because overlap is not transitive.
@@ -118,9 +118,9 @@ def _unranked(view: View, measured: list[Row], unit: str) -> str:
     """No tiers: the span of the figures, and why there is no order."""
     reasons = join_names(dict.fromkeys(row["untiered"] for row in measured if row["untiered"]))
     best, worst = measured[0], measured[-1]
-    span = f"{_name(view, best)} measured {_figures(best)} {unit}"
+    span = f"{name_of(view, best)} measured {_figures(best)} {unit}"
     if best is not worst:
-        ends = [f"{figure(row)} ({_name(view, row)})" for row in (best, worst)]
+        ends = [f"{figure(row)} ({name_of(view, row)})" for row in (best, worst)]
         span = f"medians from {ends[0]} to {ends[1]} {unit}"
     return f"{span}; no order is claimed ({escape(reasons) or 'no tier'})."
 
@@ -132,10 +132,10 @@ def _last(view: View, tiered: list[Row], unit: str) -> str:
     leader, last = tiered[0], tiered[-1]
     if leader is last:
         return ""
-    text = f" Last of {last['tier']} tiers comes {_name(view, last)} with {figure(last)} {unit}"
+    text = f" Last of {last['tier']} tiers comes {name_of(view, last)} with {figure(last)} {unit}"
     top, bottom = (leader, last) if METRICS[leader["metric"]].better == "higher" else (last, leader)
     if why := indivisible(bottom):
-        return f"{text}; no factor, because the figure of {_name(view, bottom)} is {escape(why)}."
+        return f"{text}; no factor, because the figure of {name_of(view, bottom)} is {escape(why)}."
     found = ratio(top, bottom)
     return f"{text}: a factor of {plain(found.value)} (samples allow {span(found)})."
 
@@ -144,7 +144,7 @@ def _without_tier(view: View, rows: list[Row]) -> str:
     outside = [row for row in rows if row["tier"] is None]
     if not outside:
         return ""
-    told = join_names(f"{_name(view, row)} ({escape(row['untiered'] or 'no tier')})" for row in outside)
+    told = join_names(f"{name_of(view, row)} ({escape(row['untiered'] or 'no tier')})" for row in outside)
     return f" Not ranked: {told}."
 
 
@@ -201,7 +201,8 @@ def _floors(view: View, *, probe: bool) -> set[str]:
     }
 
 
-def _where(view: View, key: dict[str, str | int]) -> str:
+def place_of(view: View, key: dict[str, str | int]) -> str:
+    """What a group's rows share, as HTML: ``GET /items``."""
     workload = key.get("workload")
     rest = {
         name: v
@@ -214,7 +215,8 @@ def _where(view: View, key: dict[str, str | int]) -> str:
     return ", ".join(words) or "All cases"
 
 
-def _name(view: View, row: Row) -> str:
+def name_of(view: View, row: Row) -> str:
+    """The row's server, or its case where it has none, as HTML."""
     dimensions = view.cases[row["case"]].dimensions
     if "server" in dimensions:
         return view.label_html("server", dimensions["server"])

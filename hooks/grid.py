@@ -68,6 +68,10 @@ class Grid:
         rows = sorted(self.rows, key=_order(self.cells, self.columns, metrics)) if self.tiers else self.rows
         return replace(self, rows=rows, metrics=list(metrics))
 
+    def first_column(self) -> Grid:
+        """The same cells with their first column only."""
+        return replace(self, columns=self.columns[:1])
+
     def column_label(self, value: str | int | None) -> str:
         """Free text; not escaped."""
         if self.column_dimension is None or value is None:

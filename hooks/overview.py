@@ -1,0 +1,70 @@
+"""The front page's answer to three questions: what was measured, on what, and what does it show."""
+
+from __future__ import annotations
+
+from hooks.blocks import chart_block
+from hooks.catalogue import Entry
+from hooks.cells import figure
+from hooks.claims import possible_rivals
+from hooks.context import PageContext
+from hooks.environment import summary_line
+from hooks.factors import plain
+from hooks.findings import groups, like, name_of, place_of
+from hooks.grid import grids
+from hooks.listing import dated
+from hooks.markup import escape, join_names, sentence
+from hooks.view import Row, View
+from runner.metrics import METRICS
+
+
+def overview_block(page: PageContext, entry: Entry, metric: str) -> str:
+    """The three answers, and beside them the chart of the metric's first column.
+
+    Raises AnalysisError for a metric that the run does not have.
+    """
+    view = entry.view
+    view.metric(metric)
+    what, _, machine = summary_line(view).partition("; ")
+    parameters = view.run.parameters
+    sampled = f"{parameters.repeats} samples of {parameters.duration:g} s a case, in shuffled rounds"
+    cautions = "".join(f"<li>{escape(sentence(note.message))}</li>" for note in view.run.warnings)
+    shown = "".join(f"<li>{_shown(view, key, rows)}</li>" for key, rows in groups(view, metric))
+    items = [
+        (
+            "Measured",
+            f"<p>{page.link(entry.url, f'<bdi>{escape(view.run.title)}</bdi>')}: {escape(what)}, "
+            f"{escape(sampled)}.</p>",
+        ),
+        ("On", f"<p>{escape(machine)}. {escape(dated(view.run))}.</p><ul>{cautions}</ul>"),
+        ("It shows", f"<ul>{shown}</ul>"),
+    ]
+    listed = "".join(f"<div><dt>{name}</dt><dd>{html}</dd></div>" for name, html in items)
+    first = grids(view, ["server"], "workload" if "workload" in view.dimensions else None, [metric], {})[:1]
+    chart = chart_block(page, entry, [grid.first_column() for grid in first])
+    return f'<div class="ls-overview"><dl>{listed}</dl><div>{chart}</div></div>'
+
+
+def _shown(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
+    """One group in a sentence: who is at the top, how many of them, and how far the last is."""
+    from runner.verdicts import indivisible, ratio
+
+    metric = METRICS[rows[0]["metric"]]
+    head = f"<strong>{place_of(view, key)}</strong>: "
+    tiered = [row for row in rows if row["n"] and row["tier"] is not None]
+    if not tiered:
+        return f"{head}no order can be claimed."
+    leader, last = tiered[0], tiered[-1]
+    alike = [row for row in tiered[1:] if like(leader, row)]
+    unit = escape(metric.display_unit)
+    if leader["tier"] > 1 or possible_rivals(rows, leader):
+        text = f"{name_of(view, leader)} is the best of the ranked with {figure(leader)} {unit}"
+    else:
+        text = f"{name_of(view, leader)} leads with {figure(leader)} {unit}"
+    if alike:
+        names = join_names(name_of(view, row) for row in alike) if len(alike) < 3 else f"{len(alike)} others"
+        text += f"; this run cannot tell {names} from it"
+    if last is not leader and last not in alike:
+        top, bottom = (leader, last) if metric.better == "higher" else (last, leader)
+        times = "" if indivisible(bottom) else f", a factor of {plain(ratio(top, bottom).value)}"
+        text += f". Last comes {name_of(view, last)} with {figure(last)}{times}"
+    return f"{head}{text}."
