@@ -52,7 +52,8 @@ def _shown(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     head = f"<strong>{place_of(view, key)}</strong>: "
     tiered = [row for row in rows if row["n"] and row["tier"] is not None]
     if not tiered:
-        return f"{head}no order can be claimed."
+        reasons = join_names(dict.fromkeys(row["untiered"] for row in rows if row["untiered"]))
+        return f"{head}no order is claimed ({escape(reasons) or 'no tier'})."
     leader, last = tiered[0], tiered[-1]
     alike = [row for row in tiered[1:] if like(leader, row)]
     unit = escape(metric.display_unit)

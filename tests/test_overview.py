@@ -63,7 +63,7 @@ def test_one_sample_claims_no_order(builder: Builder) -> None:
     write_run(builder.artifacts, "ref-rest", mutate=single)
     pin(builder.artifacts, rest="ref-rest")
     told = answers(overview(builder))["It shows"]
-    assert told.count("no order can be claimed") == 2
+    assert told.count("no order is claimed (one sample only") == 2
     assert "factor" not in told
 
 

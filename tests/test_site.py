@@ -357,15 +357,15 @@ def test_local_runs_show_where_asked_for(builder: Builder) -> None:
     assert "No run yet" in tree(builder.text("rest/index.html")).text
 
 
-def test_home_claims_no_order_from_one_sample(builder: Builder) -> None:
+def test_pages_claim_no_order_from_one_sample(builder: Builder) -> None:
     write_run(builder.artifacts, "ref-one", servers=3, workloads=1, repeats=1, raw=False)
     pin(builder.artifacts, rest="ref-one")
     builder.build()
-    (findings,) = tree(builder.text("index.html")).classed("ls-findings")
-    text = findings.text
-    assert "no order is claimed (one sample only)" in text
-    assert "leads" not in text
-    assert "first tier" not in text
+    for page, kind in (("index.html", "ls-overview"), ("rest/index.html", "ls-findings")):
+        (told,) = tree(builder.text(page)).classed(kind)
+        assert "no order is claimed (one sample only)" in told.text
+        assert "leads" not in told.text
+        assert "first tier" not in told.text
 
 
 def test_running_run_is_in_progress(builder: Builder) -> None:
