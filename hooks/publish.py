@@ -8,18 +8,20 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from hooks.addresses import evidence, folder
+from hooks.addresses import evidence, folder, receipts
 from hooks.catalogue import Catalogue
 from hooks.downloads import files_of
 from hooks.exports import export
 from hooks.figures import PLOTLY
+from hooks.receipts import receipts_script
 from runner.errors import ArtifactError, LapsheetError
 
 _CHUNK = 1 << 20
 
 
 def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, serving: bool) -> None:
-    """Write below ``site``: figures (path → content) with Plotly, exports, and the files of the runs.
+    """Write below ``site``: figures (path → content) with Plotly, and of each run exports,
+    receipts and its own files.
 
     A published run's files are copied, and each hash is checked on the way, so that no page can show one
     hash and offer another file: raises ArtifactError naming it. A local run's folder is only linked to,
@@ -37,6 +39,7 @@ def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, ser
             view.exports.update(exports)
         for name, content in exports.items():
             (site / folder(view) / name).write_bytes(content)
+        (site / receipts(view)).write_bytes(receipts_script(view))
         target = site / evidence(view)
         if serving or entry.local:
             target.symlink_to(view.folder.absolute(), target_is_directory=True)

@@ -1,0 +1,36 @@
+"""The evidence behind a run's figures as one script, which a receipt loads when a reader asks for it.
+
+A script tag, unlike fetch, also works from ``file://``. Manifest and samples are JSON on disk already, so
+their bytes go in as they are: nothing is parsed again, whatever the number of samples.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from hooks.view import View
+from runner import store
+from runner.metrics import METRICS
+
+# What a receipt shows of a row of `runner.analysis.summary`.
+_COLUMNS = ["case", "metric", "n", "wanted", "median", "low", "high", "floor", "band", "tier", "untiered"]
+
+
+def receipts_script(view: View) -> bytes:
+    """``lapsheetReceipts(id, manifest, [sample, …], about);``, for `hooks.addresses.receipts`.
+
+    ``about`` has the ``manifest`` file's entry (path, size, SHA-256), ``rows`` (column → values of the
+    summary) and ``metrics`` (key → fields of `runner.metrics.Metric`). Raises OSError if a file went away.
+    """
+    manifest = (view.folder / store.MANIFEST).read_bytes()
+    samples = view.folder / store.SAMPLES
+    lines = samples.read_bytes().splitlines() if samples.exists() else []
+    # A capture that goes on may have written more since, and half a line at the end.
+    del lines[len(view.attempts) :]
+    about = {
+        "manifest": {"path": store.MANIFEST, "size": view.manifest_size, "sha256": view.manifest_sha256},
+        "rows": {name: view.columns.get(name, []) for name in _COLUMNS},
+        "metrics": {key: METRICS[key] for key in view.metrics},
+    }
+    head = b"lapsheetReceipts(" + orjson.dumps(view.id) + b", "
+    return b"".join([head, manifest, b", [\n", b",\n".join(lines), b"], ", orjson.dumps(about), b");\n"])
