@@ -6,7 +6,7 @@ from its own side's baseline. The published side is another kind of thing, and l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hooks.beside_sides import Comparand, Place, Where, comparand, in_both, must_compare, ratio_of
@@ -14,7 +14,7 @@ from hooks.cells import cell
 from hooks.factors import divided, empty_cell, factor_cell, times
 from hooks.grid import Key, describe_fixed
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, scroll
+from hooks.markup import escape, framed, lines
 from hooks.tables import heading, swatch
 from hooks.transcribed import figure_text, must_be_published
 from hooks.view import Row, View
@@ -121,12 +121,9 @@ def _table(
     base = ", ".join(_label(left, right, name, value) for name, value in baseline.items())
     text = f"{title}, beside published figures{f' ({conditions})' if conditions else ''}"
     text += f". Baseline: {base}" if base else ""
-    table = (
-        f'<table class="ls-table ls-beside"><caption>{escape(text)}. Here: the median; below it the range '
-        f"and number of samples. Published: not measured here, no range.</caption>"
-        f"<thead>{_lines([[*corner, *heads]])}</thead><tbody>{_lines(body)}</tbody></table>"
-    )
-    return scroll(table, text)
+    note = ". Here: the median; below it the range and number of samples."
+    note += " Published: not measured here, no range."
+    return framed(text, note, lines([[*corner, *heads]]), lines(body), "ls-beside")
 
 
 def _shown(baseline: Where) -> slice:
@@ -136,10 +133,6 @@ def _shown(baseline: Where) -> slice:
 
 def _css(name: str) -> str:
     return f' class="{name}"' if name else ""
-
-
-def _lines(rows: Iterable[list[str]]) -> str:
-    return "".join(f"<tr>{' '.join(cells)}</tr>\n" for cells in rows)
 
 
 def _label(left: Comparand, right: Comparand, name: str, value: Any) -> str:

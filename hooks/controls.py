@@ -11,7 +11,7 @@ from hooks.curves import stop
 from hooks.factors import divided, empty_cell, factor, factor_cell, times
 from hooks.grid import Grid, describe_fixed, grids
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, join_names, row, scroll, table
+from hooks.markup import escape, framed, join_names, lines, row, table
 from hooks.tables import caption, swatch
 from hooks.transcribed import figure_text, must_be_published
 from hooks.view import Row, View
@@ -92,9 +92,8 @@ def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style
     from runner.headroom import LITTLE
 
     name = grid.row_dimensions[0]
-    heads = f'<th scope="col">{escape(name.capitalize())}</th> ' + "".join(
-        f'<th scope="col"><bdi>{escape(grid.column_label(column))}</bdi></th> ' for column in grid.columns
-    )
+    heads = [f'<th scope="col">{escape(name.capitalize())}</th>']
+    heads += [f'<th scope="col"><bdi>{escape(grid.column_label(c))}</bdi></th>' for c in grid.columns]
     body = []
     for key in grid.rows:
         cells = []
@@ -103,14 +102,13 @@ def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style
             cells.append(empty_cell("not in this run") if those is None else _cell(found[those["case"]]))
         dot = swatch(styles.get(str(key[0]), DEFAULT)) if name == "server" else ""
         head = f'<th scope="row">{dot}{grid.view.label_html(name, key[0])}</th>'
-        body.append(f"<tr>{head} {' '.join(cells)}</tr>\n")
+        body.append([head, *cells])
     text = caption(grid).replace(METRICS[METRIC].label, "Head-room", 1)
-    content = (
-        f"<table class=\"ls-table\"><caption>{escape(text)}. The control's median over the row's; below it "
-        f"the furthest that samples allow. Below {LITTLE:g}× a row is marked.</caption><thead><tr>"
-        f"{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    note = (
+        ". The control's median over the row's; below it the furthest that samples allow. Below "
+        f"{LITTLE:g}× a row is marked."
     )
-    return scroll(content, text)
+    return framed(text, note, lines([heads]), lines(body))
 
 
 def _cell(item: Headroom) -> str:
@@ -182,9 +180,7 @@ def controls_beside_block(ours: View, theirs: View) -> str:
             cells += [empty_cell("not published"), empty_cell("not published")]
         cells.append(_apart(least, stated))
         labels = ours if name in here else theirs
-        body.append(
-            f'<tr><th scope="row">{labels.label_html("workload", name)}</th> {" ".join(cells)}</tr>\n'
-        )
+        body.append([f'<th scope="row">{labels.label_html("workload", name)}</th>', *cells])
     if not body:
         return "<p>Neither side has a control.</p>"
     heads = ["Control", "Here, requests/s", "Here, over the best row it bounds"]
@@ -193,12 +189,8 @@ def controls_beside_block(ours: View, theirs: View) -> str:
     cells += [f'<th scope="col" class="ls-elsewhere">{escape(head)}</th>' for head in published]
     cells.append('<th scope="col">Here ÷ published, of the factors</th>')
     text = "The upstream by itself, beside published figures"
-    content = (
-        f'<table class="ls-table ls-beside"><caption>{text}. Here: the median with its range. Published: not '
-        f"measured here, no range.</caption><thead><tr>{' '.join(cells)}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table>"
-    )
-    return f'<div class="ls-block">{scroll(content, text)}</div>'
+    note = ". Here: the median with its range. Published: not measured here, no range."
+    return f'<div class="ls-block">{framed(text, note, lines([cells]), lines(body), "ls-beside")}</div>'
 
 
 def _apart(here: Ratio | None, there: Ratio | None) -> str:

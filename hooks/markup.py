@@ -82,11 +82,21 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[str], kind: str = "
 
     Without ``heads`` it has no head: a list of names and values.
     """
-    head = " ".join([f'<th scope="col">{escape(text)}</th>' for text in heads])
-    thead = f"<thead><tr>{head}</tr></thead>" if heads else ""
+    head = lines([[f'<th scope="col">{escape(text)}</th>' for text in heads]]) if heads else ""
+    return framed(caption, "", head, "".join(rows), kind)
+
+
+def framed(label: str, note: str, head: str, body: str, kind: str = "") -> str:
+    """A scrolling table of rows that are HTML already, its caption ``label`` and then ``note``, both text."""
     css = f"ls-table {kind}".strip()
-    body = f"<caption>{escape(caption)}</caption>{thead}<tbody>{''.join(rows)}</tbody>"
-    return scroll(f'<table class="{css}">{body}</table>', caption)
+    thead = f"<thead>{head}</thead>" if head else ""
+    caption = f"<caption>{escape(label)}{escape(note)}</caption>"
+    return scroll(f'<table class="{css}">{caption}{thead}<tbody>{body}</tbody></table>', label)
+
+
+def lines(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells, with spaces between them, or a search would find their words grown together."""
+    return "".join([f"<tr>{' '.join(cells)}</tr>\n" for cells in rows])
 
 
 def row(head: str, *cells: object) -> str:

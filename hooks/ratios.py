@@ -10,7 +10,7 @@ from hooks.claims import pairs
 from hooks.factors import doubts, empty_cell, factor, factor_cell, no_ratio, row_ratio, times
 from hooks.grid import describe_fixed
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, scroll
+from hooks.markup import escape, framed, lines
 from hooks.near import near
 from hooks.tables import swatch
 from hooks.view import Row, View
@@ -52,21 +52,19 @@ def ratios_block(
         values.sort()
     else:
         values.sort(key=lambda value: _rank(columns[0][1].get(value)))
-    heads = "".join(f'<th scope="col"><bdi>{escape(title)}</bdi></th> ' for title, _ in columns)
+    heads = [f'<th scope="col">{escape(rows.capitalize())}</th>']
+    heads += [f'<th scope="col"><bdi>{escape(title)}</bdi></th>' for title, _ in columns]
     body = []
     for value in values:
         dot = swatch(styles.get(str(value), DEFAULT)) if rows == "server" else ""
-        cells = " ".join(_cell(cells.get(value)) for _, cells in columns)
-        body.append(f'<tr><th scope="row">{dot}{view.label_html(rows, value)}</th> {cells}</tr>\n')
+        head = f'<th scope="row">{dot}{view.label_html(rows, value)}</th>'
+        body.append([head, *[_cell(cells.get(value)) for _, cells in columns]])
     fixed = _fixed(view, columns)
     text = f"Ratios of {noun(shown)} by {rows}" + (f" ({fixed})" if fixed else "")
-    table = (
-        f'<table class="ls-table"><caption>{escape(text)}. Median over median; below it the furthest that '
-        f'samples allow.</caption><thead><tr><th scope="col">{escape(rows.capitalize())}</th> {heads}</tr>'
-        f"</thead><tbody>{''.join(body)}</tbody></table>"
-    )
+    note = ". Median over median; below it the furthest that samples allow."
+    table = framed(text, note, lines([heads]), lines(body))
     items = "".join(f"<li>{_span_words(view, rows, title, cells)}</li>" for title, cells in columns)
-    return f'<div class="ls-block"><ul class="ls-findings">{items}</ul>{scroll(table, text)}</div>'
+    return f'<div class="ls-block"><ul class="ls-findings">{items}</ul>{table}</div>'
 
 
 def _listed(side: Where | Sequence[Where]) -> list[Where]:

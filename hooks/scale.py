@@ -9,7 +9,7 @@ from hooks.cells import figure, spread
 from hooks.factors import doubts, empty_cell, factor_cell, times
 from hooks.grid import describe_fixed
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, scroll
+from hooks.markup import escape, framed, lines
 from hooks.tables import heading, swatch
 from hooks.view import Row, View
 from runner.errors import AnalysisError
@@ -111,17 +111,13 @@ def _table(
         cells = [_figure(counts.get(workers)) for workers in [1, *several]]
         cells += [_factor(view, counts, workers) for workers in several]
         dot = swatch(styles.get(name, DEFAULT))
-        body.append(
-            f'<tr><th scope="row">{dot}{view.label_html("server", name)}</th> {" ".join(cells)}</tr>\n'
-        )
+        body.append([f'<th scope="row">{dot}{view.label_html("server", name)}</th>', *cells])
     text = f"{heading(metric)} by workers ({describe_fixed(view, dict(rest))})"
-    columns = " ".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    return scroll(
-        f'<table class="ls-table"><caption>{escape(text)}. Medians with their range and number of samples, '
-        f"and factors with the furthest that samples allow.</caption><thead><tr>{columns}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table>",
-        text,
+    note = (
+        ". Medians with their range and number of samples, and factors with the furthest that samples allow."
     )
+    columns = [f'<th scope="col">{escape(head)}</th>' for head in heads]
+    return framed(text, note, lines([columns]), lines(body))
 
 
 def _figure(row: Row | None) -> str:
