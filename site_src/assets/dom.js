@@ -1,0 +1,62 @@
+/* Elements from data, whose text is never read as markup. */
+(function () {
+  "use strict";
+
+  /* An element: attributes by name (a function listens to that event; false and undefined are left out),
+     then children, elements or text, which may be nested in arrays. */
+  function el(tag, given = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(given)) {
+      if (typeof value === "function") {
+        node.addEventListener(name, value);
+      } else if (value !== undefined && value !== false) {
+        node.setAttribute(name, value === true ? "" : value);
+      }
+    }
+    node.append(...children.flat(Infinity).filter(Boolean));
+    return node;
+  }
+
+  /* A table with caption and scopes, in a box that scrolls. The first cell of each row is its head; a cell
+     is text, an element, an array of both, or {span, head} for a head over the whole row. */
+  function table(caption, columns, rows, name = "") {
+    const line = function (cells) {
+      if (cells.head) {
+        return el("tr", {}, el("th", { scope: "colgroup", colspan: columns.length }, cells.head));
+      }
+      return el("tr", {}, cells.map((cell, at) => el(at ? "td" : "th", at ? {} : { scope: "row" }, cell)));
+    };
+    return el(
+      "div",
+      { class: "ls-scroll", tabindex: 0, role: "region", "aria-label": caption },
+      el(
+        "table",
+        { class: ("ls-table " + name).trim() },
+        el("caption", {}, caption),
+        el("thead", {}, el("tr", {}, columns.map((text) => el("th", { scope: "col" }, text)))),
+        el("tbody", {}, rows.map(line))
+      )
+    );
+  }
+
+  /* Text to copy, with its button. Without a clipboard (not over https) the text is selected instead. */
+  function copyable(text, label) {
+    const code = el("code", {}, text);
+    const button = el("button", { type: "button", class: "ls-copy", "aria-label": "Copy " + label }, "Copy");
+    button.addEventListener("click", async function () {
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected: copy it";
+      }
+      setTimeout(function () {
+        button.textContent = "Copy";
+      }, 2000);
+    });
+    return el("div", { class: "ls-command" }, el("pre", { tabindex: 0 }, code), button);
+  }
+
+  Object.assign(window.lapsheet, { el, table, copyable });
+})();

@@ -1,0 +1,125 @@
+/* Receipts: a panel with everything behind one figure of a run.
+
+   lapsheet.receipt({run, case, metric, from}) opens it; `from` gets the focus back. The evidence of a run
+   arrives by its own script, once, when the first of its receipts is opened. */
+(function () {
+  "use strict";
+
+  const { lapsheet } = window;
+  const assets = document.currentScript.src.replace(/[^/]*$/, "");
+  const evidence = {};
+  let parts;
+  let asked = 0;
+
+  window.lapsheetReceipts = function (id, manifest, samples, about) {
+    evidence[id] = { manifest, samples, about };
+  };
+
+  function styles(name) {
+    return new Promise(function (resolve) {
+      const link = document.createElement("link");
+      link.rel = "stylesheet";
+      link.href = assets + name;
+      // Without its styles a receipt is still readable.
+      link.onload = link.onerror = resolve;
+      document.head.append(link);
+    });
+  }
+
+  /* Until format.js is there. */
+  function plain() {
+    const show = function (key, value) {
+      const kind = Object.values(evidence)[0].about.metrics[key];
+      return (value * kind.scale).toLocaleString("en", { maximumSignificantDigits: kind.digits });
+    };
+    lapsheet.format = { show };
+  }
+
+  function ready() {
+    parts ??= Promise.all([
+      styles("receipt.css"),
+      lapsheet.part("format.js").catch(plain),
+      lapsheet.part("dom.js").then(() => lapsheet.part("receipt-sections.js")),
+    ]).catch(function (error) {
+      parts = undefined;
+      throw error;
+    });
+    return parts;
+  }
+
+  /* What the sections of a receipt need: the run, its case, the attempts at it in the order of rounds, and
+     the row of the summary that the page shows. Undefined where the run has no such figure. */
+  function gather(run, caseId, metric) {
+    const { manifest, samples, about } = evidence[run.id];
+    const found = manifest.cases.find((item) => item.id === caseId);
+    const kind = about.metrics[metric];
+    const at = about.rows.case.findIndex((id, i) => id === caseId && about.rows.metric[i] === metric);
+    if (!found || !kind || at < 0) {
+      return undefined;
+    }
+    const attempts = samples
+      .filter((sample) => sample.case === caseId)
+      .sort((a, b) => a.repeat - b.repeat || (a.attempt ?? 1) - (b.attempt ?? 1));
+    const row = Object.fromEntries(Object.entries(about.rows).map(([name, values]) => [name, values[at]]));
+    return { run, manifest, samples, about, metric, kind, attempts, row, case: found };
+  }
+
+  function panel(from) {
+    const { el } = lapsheet;
+    const title = el("h2", { id: "ls-receipt-title", tabindex: -1 }, "Receipt");
+    const close = el("button", { type: "button", class: "ls-receipt-close", "aria-label": "Close" }, "×");
+    const body = el("div", { class: "ls-receipt-body" }, el("p", {}, "Loading the samples of this run …"));
+    const dialog = el(
+      "dialog",
+      { class: "ls-receipt md-typeset", "aria-labelledby": title.id },
+      el("div", { class: "ls-receipt-head" }, title, close),
+      body
+    );
+    let pressed;
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("pointerdown", function (event) {
+      pressed = event.target;
+    });
+    dialog.addEventListener("click", function (event) {
+      // The dialog itself is hit only outside of its content; a selection drawn out of it is no click there.
+      if (event.target === dialog && pressed === dialog) {
+        dialog.close();
+      }
+    });
+    // The theme has one-letter keys of its own, which go to another page.
+    dialog.addEventListener("keydown", (event) => event.stopPropagation());
+    dialog.addEventListener("close", function () {
+      dialog.remove();
+      from?.focus?.({ preventScroll: true });
+    });
+    return { dialog, title, body };
+  }
+
+  lapsheet.receipt = async function ({ run: id, case: caseId, metric, from }) {
+    const mine = ++asked;
+    const [page] = await Promise.all([lapsheet.page(), ready()]);
+    if (mine !== asked) {
+      return;
+    }
+    document.querySelectorAll("dialog.ls-receipt").forEach((open) => open.close());
+    const { dialog, title, body } = panel(from);
+    document.body.append(dialog);
+    dialog.showModal();
+    title.focus();
+    const run = page.runs[id];
+    try {
+      await lapsheet.load(lapsheet.root + run.receipts);
+      const context = gather(run, caseId, metric);
+      if (!context) {
+        throw new Error("run " + id + " has no such figure");
+      }
+      const closed = new AbortController();
+      dialog.addEventListener("close", () => closed.abort());
+      title.replaceChildren(...lapsheet.sections.title(context));
+      body.replaceChildren(...lapsheet.sections.all({ ...context, closed: closed.signal }));
+    } catch (error) {
+      body.textContent = "The samples behind this figure could not be shown: " + error.message + ".";
+      body.classList.add("ls-receipt-failed");
+    }
+  };
+})();
