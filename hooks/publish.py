@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,9 @@ from hooks.figures import PLOTLY
 from hooks.receipts import receipts_script
 from runner.errors import ArtifactError, LapsheetError
 
+# Plotly with only the traces that the site draws, and the command that builds it.
+BUNDLE = Path(__file__).parent.parent / "bundle" / "dist" / "plotly.min.js"
+BUILD = "npm --prefix bundle ci --omit=dev && npm --prefix bundle run build"
 _CHUNK = 1 << 20
 
 
@@ -53,17 +57,31 @@ def _place(path: Path) -> Path:
     return path
 
 
-def plotly_script() -> Path:
-    """Plotly's own library in the Python package, which itself is never imported: it is slow to.
+def plotly_script(bundle: Path = BUNDLE) -> Path:
+    """Plotly for the site: ``bundle`` where it was built, or else the Python package's own, thrice as large.
 
-    Raises LapsheetError if it is not there.
+    The package itself is never imported: it is slow to. Raises LapsheetError if it is not there, or if the
+    bundle is of another version, which would draw what was never looked at.
     """
     spec = importlib.util.find_spec("plotly")
-    if spec is not None and spec.origin is not None:
-        script = Path(spec.origin).parent / "package_data" / "plotly.min.js"
-        if script.is_file():
-            return script
-    raise LapsheetError("plotly is not installed, or has no plotly.min.js", "Run `uv sync`.")
+    whole = Path((spec and spec.origin) or "").parent / "package_data" / "plotly.min.js"
+    if not whole.is_file():
+        raise LapsheetError("plotly is not installed, or has no plotly.min.js", "Run `uv sync`.")
+    if not bundle.is_file():
+        return whole
+    wanted, built = _plotly_version(whole), _plotly_version(bundle)
+    if built != wanted:
+        raise LapsheetError(
+            f"{bundle}: Plotly {built or 'of no known version'}, where the Python package has {wanted}",
+            f"Run `{BUILD}`, or delete the file.",
+        )
+    return bundle
+
+
+def _plotly_version(script: Path) -> str | None:
+    with script.open("rb") as file:
+        found = re.search(rb"plotly\.js v([0-9][0-9.]*)", file.read(200))
+    return found[1].decode() if found else None
 
 
 def _copy(source: Path, target: Path, size: int, sha256: str) -> None:
