@@ -21,6 +21,7 @@ from hooks import figures, pages, publish
 from hooks.calls import Calls
 from hooks.catalogue import Catalogue, Entry, read_catalogue
 from hooks.context import PageContext
+from hooks.description import describe
 from hooks.placeholders import has_placeholder
 from hooks.settings import read_settings
 from hooks.template import resolve
@@ -94,11 +95,13 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
         if made.figures:
             _build.figures.update([made.figures])
         _build.pages[uri] = made.html
+        page.meta.setdefault("description", describe(made.html))
         return _LATER
     if any(has_placeholder(item.title) for item in _headings(page.toc)):
         raise PluginError(f"{uri}: a call stands in a heading. Give it a paragraph of its own.")
     calls = _build.calls[uri]
     html = _told(lambda: calls.places.fill(html, uri))
+    page.meta.setdefault("description", describe(html))
     if calls.page.data:
         path, content = figures.script(page.url, calls.page.data)
         _build.figures[path] = content
