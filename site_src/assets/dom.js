@@ -58,5 +58,17 @@
     return el("div", { class: "ls-command" }, el("pre", { tabindex: 0 }, code), button);
   }
 
-  Object.assign(window.lapsheet, { el, table, copyable });
+  const count = (number) => number.toLocaleString("en");
+
+  const words = {
+    count,
+    plural: (number, word) => count(number) + " " + word + (number === 1 ? "" : "s"),
+    /* Text of unknown direction, which must not reorder what follows. */
+    name: (text) => el("bdi", {}, String(text)),
+    moment: (iso) => iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC"),
+    /* `3, attempt 2` */
+    round: (sample) => sample.repeat + ((sample.attempt ?? 1) > 1 ? ", attempt " + sample.attempt : ""),
+  };
+
+  Object.assign(window.lapsheet, { el, table, copyable, words });
 })();

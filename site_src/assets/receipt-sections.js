@@ -3,18 +3,12 @@
   "use strict";
 
   const { lapsheet } = window;
-  const { el, table, copyable } = lapsheet;
-  const SATURATED = 0.95; // runner.model.SATURATED
-  const LIMITERS = ["generator", "upstream"];
+  const { el, table } = lapsheet;
+  const { show, percent } = lapsheet.format;
+  const { count, moment, name, round } = lapsheet.words;
   const PUBLISHED = "published by others, not measured here"; // runner.model.PUBLISHED
 
-  const count = (number) => number.toLocaleString("en");
-  const share = (number) => (number * 100).toFixed(1) + " %";
-  const name = (text) => el("bdi", {}, String(text));
   const between = (items, mark) => items.flatMap((item, at) => (at ? [mark, item] : [item]));
-  const moment = (iso) => iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
-  const round = (sample) =>
-    sample.repeat + ((sample.attempt ?? 1) > 1 ? ", attempt " + sample.attempt : "");
   const accepted = (context) =>
     context.attempts.filter((item) => item.status === "accepted" && context.metric in (item.metrics ?? {}));
 
@@ -55,11 +49,10 @@
   }
 
   function figure(context) {
-    const { row, kind, metric } = context;
-    const show = (value) => lapsheet.format.show(metric, value);
+    const { row, kind } = context;
     const [sign, why] = bound(context);
     const unit = kind.display_unit || kind.unit;
-    const shown = row.n ? [el("strong", {}, sign + show(row.median)), " " + unit] : [el("strong", {}, "–")];
+    const shown = row.n ? [el("strong", {}, sign + show(kind, row.median)), " " + unit] : [el("strong", {}, "–")];
     const words = [];
     if (row.untiered === PUBLISHED) {
       words.push(PUBLISHED);
@@ -67,11 +60,11 @@
       words.push("no accepted sample of " + row.wanted);
     } else {
       words.push(row.n === 1 ? "the one accepted sample" : "median of " + row.n + " accepted samples");
-      words.push("range " + (row.low === row.high ? show(row.low) : show(row.low) + "–" + show(row.high)));
+      words.push("range " + (row.low === row.high ? show(kind, row.low) : show(kind, row.low) + "–" + show(kind, row.high)));
     }
     if (row.untiered !== PUBLISHED) {
       words.push(row.tier === null ? "no tier: " + (row.untiered || "no reason recorded") : "tier " + row.tier);
-      words.push(row.band === null ? "noise band unknown" : "noise band " + share(row.band));
+      words.push(row.band === null ? "noise band unknown" : "noise band " + percent(row.band));
     }
     return el(
       "div",
@@ -104,7 +97,7 @@
       const notes = [...(sample.reasons ?? []), ...(sample.flags ?? [])];
       return [
         round(sample),
-        value === undefined ? "–" : el("span", { class: "ls-value" }, lapsheet.format.show(context.metric, value)),
+        value === undefined ? "–" : el("span", { class: "ls-value" }, show(context.kind, value)),
         [
           el("span", { class: "ls-receipt-" + sample.status }, sample.status),
           ": " + fate(context, sample),
@@ -126,178 +119,14 @@
     ];
   }
 
-  const quote = (word) =>
-    /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
-
-  /* The arguments that each attempt had of its own, as the port; undefined where the commands differ more. */
-  function own(commands) {
-    const [first, ...others] = commands;
-    if (others.some((argv) => argv.length !== first.length)) {
-      return undefined;
-    }
-    return first.filter((word, at) => others.some((argv) => argv[at] !== word));
-  }
-
-  function commands(context) {
-    const roles = new Map();
-    for (const sample of context.attempts) {
-      for (const [role, argv] of Object.entries(sample.commands ?? {})) {
-        roles.set(role, [...(roles.get(role) ?? []), argv]);
-      }
-    }
-    if (context.manifest.upstream?.command?.length) {
-      roles.set("upstream", [context.manifest.upstream.command]);
-    }
-    const parts = [...roles].map(function ([role, those]) {
-      const different = own(those);
-      const shown = different ? [those[0]] : those;
-      return [
-        el("h4", {}, role),
-        shown.map((argv) => copyable(argv.map(quote).join(" "), "the command of the " + role)),
-        different?.length > 0 && el("p", { class: "ls-note" }, "Each attempt had its own: ", name(different.join(", "))),
-      ];
-    });
-    return fold("Commands", [...roles.keys()].join(", ") || "none recorded", parts);
-  }
-
-  function cpus(context) {
-    const roles = new Map();
-    for (const sample of context.attempts) {
-      for (const [role, witness] of Object.entries(sample.witness ?? {})) {
-        roles.set(role, [...(roles.get(role) ?? []), [sample, witness]]);
-      }
-    }
-    const limit = (value) => (value >= SATURATED ? el("strong", {}, share(value)) : share(value));
-    const rows = [];
-    const saturated = new Set();
-    for (const [role, those] of roles) {
-      rows.push({ head: [name(role), ": CPU " + those[0][1].cpus.join(", ")] });
-      for (const [sample, seen] of those) {
-        const full = Math.max(seen.busiest_cpu, seen.busiest_thread) >= SATURATED;
-        full && saturated.add(role);
-        rows.push([
-          round(sample),
-          limit(seen.busy),
-          limit(seen.busiest_cpu),
-          limit(seen.busiest_thread),
-          share(seen.foreign ?? 0),
-          share(seen.steal ?? 0),
-          full ? "at its limit" + (LIMITERS.includes(role) ? ": the figure is a bound" : "") : "",
-        ]);
-      }
-    }
-    const layout = context.manifest.layout;
-    const sets = Object.entries(layout.roles).map(([role, those]) => role + " " + those.join(", "));
-    return fold(
-      "CPU sets",
-      sets.join("; ") + (saturated.size ? "; at its limit: " + [...saturated].join(", ") : ""),
-      [
-        layout.note && el("p", {}, name(layout.note), "."),
-        rows.length
-          ? table(
-              "What each CPU set did while the sample was measured",
-              ["Round", "Busy", "Busiest CPU", "Busiest thread", "Foreign", "Steal", "Limit"],
-              rows
-            )
-          : el("p", {}, "No utilisation was recorded."),
-      ]
-    );
-  }
-
-  function checks(context) {
-    const groups = new Map();
-    let made = 0;
-    const bad = new Set();
-    for (const sample of context.attempts) {
-      for (const check of sample.checks ?? []) {
-        const key = JSON.stringify([check.name, check.status, check.detail ?? ""]);
-        groups.set(key, { check, rounds: [...(groups.get(key)?.rounds ?? []), sample] });
-        made += check.status !== "not checked";
-        check.status === "ok" || bad.add(check.name + " " + check.status);
-      }
-    }
-    const all = context.attempts.length;
-    const order = [...new Set([...groups.values()].map((group) => group.check.name))];
-    const sorted = [...groups.values()].sort((a, b) => order.indexOf(a.check.name) - order.indexOf(b.check.name));
-    const rows = sorted.map(function ({ check, rounds }) {
-      const where = rounds.length === all ? "every round" : rounds.map(round).join("; ");
-      return [name(check.name), check.status, name(check.detail ?? ""), where];
-    });
-    const outcome = bad.size ? [...bad].join(", ") : made ? "all ok" : "none";
-    return fold("Checks", count(made) + " made, " + outcome, [
-      rows.length
-        ? table("Checks of each attempt", ["Check", "Outcome", "Found", "Round"], rows, "ls-receipt-checks")
-        : el("p", {}, "No check was recorded."),
-    ]);
-  }
-
-  function files(context) {
-    const root = lapsheet.root + context.run.files;
-    let total = 0;
-    const rows = context.attempts.flatMap((sample) =>
-      (sample.raw ?? []).map(function (entry) {
-        total += 1;
-        return [
-          el("a", { href: root + entry.path, download: true }, entry.path),
-          round(sample),
-          count(entry.size),
-          el("code", {}, entry.sha256),
-        ];
-      })
-    );
-    return fold("Raw files", count(total), [
-      table("Raw files of these attempts", ["File", "Round", "Bytes", "SHA-256"], rows, "ls-files"),
-    ]);
-  }
-
-  function about(context) {
-    const { manifest, run } = context;
-    const { parameters, generator, source, lock } = manifest;
-    const manifestFile = context.about.manifest;
-    const rows = [
-      ["Run", [el("a", { href: lapsheet.root + run.url }, name(run.id)), " (", name(manifest.title), ")"]],
-      ["Captured", moment(manifest.created) + (manifest.finished ? " to " + moment(manifest.finished) : "")],
-      ["Origin", manifest.origin + ", " + manifest.state],
-    ];
-    if (manifest.origin !== "published") {
-      rows.push(
-        ["Seed", String(parameters.seed)],
-        ["Sample", `${parameters.duration} s after ${parameters.warmup} s of warm-up`],
-        ["Rounds", String(parameters.repeats)],
-        ["Load", [name(generator.name + " " + generator.version), parameters.rate ? `, ${parameters.rate} requests/s` : ""]],
-        ["Command line", name((manifest.command_line ?? []).map(quote).join(" "))]
-      );
-      manifest.probe && rows.push(["Probe", [count(manifest.probe.requests) + " requests, ", name(manifest.probe.client)]]);
-      source.revision && rows.push(["Revision", source.revision + (source.dirty ? ", with changes" : "")]);
-      lock && rows.push(["Lock", [name(lock.path), lock.matches ? ", as installed" : ", not as installed"]]);
-    }
-    rows.push(["Manifest", [el("a", { href: lapsheet.root + run.files + manifestFile.path, download: true }, manifestFile.path), ", SHA-256 ", el("code", {}, manifestFile.sha256)]]);
-    return fold("Run", run.id + ", " + run.created, [
-      table("The run this figure is of", ["What", "Value"], rows, "ls-facts"),
-    ]);
-  }
-
-  function fold(heading, gist, children) {
-    return el(
-      "details",
-      { class: "ls-data" },
-      el("summary", {}, el("strong", {}, heading), " ", el("span", {}, name(gist))),
-      children
-    );
-  }
-
   /* Everything below the title. */
   function all(context) {
     return [
       figure(context),
       attempts(context),
-      lapsheet.verify?.(context),
-      commands(context),
-      cpus(context),
-      checks(context),
-      files(context),
-      about(context),
-    ].flat().filter(Boolean);
+      lapsheet.verify(context),
+      lapsheet.details(context),
+    ].flat();
   }
 
   lapsheet.sections = { title, all };

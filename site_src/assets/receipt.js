@@ -26,21 +26,14 @@
     });
   }
 
-  /* Until format.js is there. */
-  function plain() {
-    const show = function (key, value) {
-      const kind = Object.values(evidence)[0].about.metrics[key];
-      return (value * kind.scale).toLocaleString("en", { maximumSignificantDigits: kind.digits });
-    };
-    lapsheet.format = { show };
+  async function scripts() {
+    await Promise.all([lapsheet.part("format.js"), lapsheet.part("dom.js")]);
+    const others = ["recompute", "proof", "verify", "receipt-details", "receipt-sections"];
+    await Promise.all(others.map((name) => lapsheet.part(name + ".js")));
   }
 
   function ready() {
-    parts ??= Promise.all([
-      styles("receipt.css"),
-      lapsheet.part("format.js").catch(plain),
-      lapsheet.part("dom.js").then(() => lapsheet.part("receipt-sections.js")),
-    ]).catch(function (error) {
+    parts ??= Promise.all([styles("receipt.css"), scripts()]).catch(function (error) {
       parts = undefined;
       throw error;
     });

@@ -1,0 +1,173 @@
+/* The parts of a receipt that are folded at first: commands, CPU sets, checks, files, and the run. */
+(function () {
+  "use strict";
+
+  const { lapsheet } = window;
+  const { el, table, copyable } = lapsheet;
+  const { percent } = lapsheet.format;
+  const { count, moment, name, round } = lapsheet.words;
+  const SATURATED = 0.95; // runner.model.SATURATED
+  const LIMITERS = ["generator", "upstream"];
+
+  const quote = (word) =>
+    /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
+
+  /* The arguments that each attempt had of its own, as the port; undefined where the commands differ more. */
+  function own(commands) {
+    const [first, ...others] = commands;
+    if (others.some((argv) => argv.length !== first.length)) {
+      return undefined;
+    }
+    return first.filter((word, at) => others.some((argv) => argv[at] !== word));
+  }
+
+  function commands(context) {
+    const roles = new Map();
+    for (const sample of context.attempts) {
+      for (const [role, argv] of Object.entries(sample.commands ?? {})) {
+        roles.set(role, [...(roles.get(role) ?? []), argv]);
+      }
+    }
+    if (context.manifest.upstream?.command?.length) {
+      roles.set("upstream", [context.manifest.upstream.command]);
+    }
+    const parts = [...roles].map(function ([role, those]) {
+      const different = own(those);
+      const shown = different ? [those[0]] : those;
+      return [
+        el("h4", {}, role),
+        shown.map((argv) => copyable(argv.map(quote).join(" "), "the command of the " + role)),
+        different?.length > 0 && el("p", { class: "ls-note" }, "Each attempt had its own: ", name(different.join(", "))),
+      ];
+    });
+    return fold("Commands", [...roles.keys()].join(", ") || "none recorded", parts);
+  }
+
+  function cpus(context) {
+    const roles = new Map();
+    for (const sample of context.attempts) {
+      for (const [role, witness] of Object.entries(sample.witness ?? {})) {
+        roles.set(role, [...(roles.get(role) ?? []), [sample, witness]]);
+      }
+    }
+    const limit = (value) => (value >= SATURATED ? el("strong", {}, percent(value)) : percent(value));
+    const rows = [];
+    const saturated = new Set();
+    for (const [role, those] of roles) {
+      rows.push({ head: [name(role), ": CPU " + those[0][1].cpus.join(", ")] });
+      for (const [sample, seen] of those) {
+        const full = Math.max(seen.busiest_cpu, seen.busiest_thread) >= SATURATED;
+        full && saturated.add(role);
+        rows.push([
+          round(sample),
+          limit(seen.busy),
+          limit(seen.busiest_cpu),
+          limit(seen.busiest_thread),
+          percent(seen.foreign ?? 0),
+          percent(seen.steal ?? 0),
+          full ? "at its limit" + (LIMITERS.includes(role) ? ": the figure is a bound" : "") : "",
+        ]);
+      }
+    }
+    const layout = context.manifest.layout;
+    const sets = Object.entries(layout.roles).map(([role, those]) => role + " " + those.join(", "));
+    return fold(
+      "CPU sets",
+      sets.join("; ") + (saturated.size ? "; at its limit: " + [...saturated].join(", ") : ""),
+      [
+        layout.note && el("p", {}, name(layout.note), "."),
+        rows.length
+          ? table(
+              "What each CPU set did while the sample was measured",
+              ["Round", "Busy", "Busiest CPU", "Busiest thread", "Foreign", "Steal", "Limit"],
+              rows
+            )
+          : el("p", {}, "No utilisation was recorded."),
+      ]
+    );
+  }
+
+  function checks(context) {
+    const groups = new Map();
+    let made = 0;
+    const bad = new Set();
+    for (const sample of context.attempts) {
+      for (const check of sample.checks ?? []) {
+        const key = JSON.stringify([check.name, check.status, check.detail ?? ""]);
+        groups.set(key, { check, rounds: [...(groups.get(key)?.rounds ?? []), sample] });
+        made += check.status !== "not checked";
+        check.status === "ok" || bad.add(check.name + " " + check.status);
+      }
+    }
+    const all = context.attempts.length;
+    const order = [...new Set([...groups.values()].map((group) => group.check.name))];
+    const sorted = [...groups.values()].sort((a, b) => order.indexOf(a.check.name) - order.indexOf(b.check.name));
+    const rows = sorted.map(function ({ check, rounds }) {
+      const where = rounds.length === all ? "every round" : rounds.map(round).join("; ");
+      return [name(check.name), check.status, name(check.detail ?? ""), where];
+    });
+    const outcome = bad.size ? [...bad].join(", ") : made ? "all ok" : "none";
+    return fold("Checks", count(made) + " made, " + outcome, [
+      rows.length
+        ? table("Checks of each attempt", ["Check", "Outcome", "Found", "Round"], rows, "ls-receipt-checks")
+        : el("p", {}, "No check was recorded."),
+    ]);
+  }
+
+  function files(context) {
+    const root = lapsheet.root + context.run.files;
+    let total = 0;
+    const rows = context.attempts.flatMap((sample) =>
+      (sample.raw ?? []).map(function (entry) {
+        total += 1;
+        return [
+          el("a", { href: root + entry.path, download: true }, entry.path),
+          round(sample),
+          count(entry.size),
+          el("code", {}, entry.sha256),
+        ];
+      })
+    );
+    return fold("Raw files", count(total), [
+      table("Raw files of these attempts", ["File", "Round", "Bytes", "SHA-256"], rows, "ls-files"),
+    ]);
+  }
+
+  function about(context) {
+    const { manifest, run } = context;
+    const { parameters, generator, source, lock } = manifest;
+    const manifestFile = context.about.manifest;
+    const rows = [
+      ["Run", [el("a", { href: lapsheet.root + run.url }, name(run.id)), " (", name(manifest.title), ")"]],
+      ["Captured", moment(manifest.created) + (manifest.finished ? " to " + moment(manifest.finished) : "")],
+      ["Origin", manifest.origin + ", " + manifest.state],
+    ];
+    if (manifest.origin !== "published") {
+      rows.push(
+        ["Seed", String(parameters.seed)],
+        ["Sample", `${parameters.duration} s after ${parameters.warmup} s of warm-up`],
+        ["Rounds", String(parameters.repeats)],
+        ["Load", [name(generator.name + " " + generator.version), parameters.rate ? `, ${parameters.rate} requests/s` : ""]],
+        ["Command line", name((manifest.command_line ?? []).map(quote).join(" "))]
+      );
+      manifest.probe && rows.push(["Probe", [count(manifest.probe.requests) + " requests, ", name(manifest.probe.client)]]);
+      source.revision && rows.push(["Revision", source.revision + (source.dirty ? ", with changes" : "")]);
+      lock && rows.push(["Lock", [name(lock.path), lock.matches ? ", as installed" : ", not as installed"]]);
+    }
+    rows.push(["Manifest", [el("a", { href: lapsheet.root + run.files + manifestFile.path, download: true }, manifestFile.path), ", SHA-256 ", el("code", {}, manifestFile.sha256)]]);
+    return fold("Run", run.id + ", " + run.created, [
+      table("The run this figure is of", ["What", "Value"], rows, "ls-facts"),
+    ]);
+  }
+
+  function fold(heading, gist, children) {
+    return el(
+      "details",
+      { class: "ls-data" },
+      el("summary", {}, el("strong", {}, heading), " ", el("span", {}, name(gist))),
+      children
+    );
+  }
+
+  lapsheet.details = (context) => [commands, cpus, checks, files, about].map((part) => part(context));
+})();
