@@ -1,0 +1,169 @@
+"""What a reader's own view of a table is made from: the run's figures as data, and the table's controls.
+
+The browser draws the interactive table (site_src/assets/explorer.js). From Python it gets, once a run and
+page, every accepted sample of every case, from which it makes medians, ranges and ratios by the rules of
+`runner.analysis` and `runner.verdicts`; and for each table which case stands where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from hooks.grid import Grid
+from hooks.hues import DEFAULT, Style
+from hooks.markup import escape
+from hooks.view import OPEN, View
+from runner.metrics import METRICS
+
+# Offered at once beside what a table shows at first; the other metrics of the run are behind "More".
+_MAIN = ("rps", "p50", "p99")
+_STATISTICS = {"median": "median", "min": "min", "max": "max", "each": "each sample"}
+
+
+def frame(view: View, styles: Mapping[str, Style]) -> dict[str, Any]:
+    """The figures of a run's plain cases, as columns: one place a case, in case order.
+
+    ``cases`` holds id, series, wanted, failed, rejected, reasons, and ``unsent`` (open loop: samples that did
+    not send all that was due). ``dimensions`` maps a name to its values, labels (null where the same), hues
+    (of servers) and ``at``, the value of each case by position. ``metrics`` maps a key to its part of the
+    registry and, a case: ``values`` (accepted samples in the order of rounds, SI base units), ``tier`` (a
+    number, or in words why there is none, 0 without a reason, null for a case without a row), ``band``; and
+    ``floor``, the positions of cases whose figure is a bound.
+    """
+    cases = [case for case in view.run.cases if case.role == "case"]
+    place = {case.id: position for position, case in enumerate(cases)}
+    columns, attempts = view.columns, view.attempts.columns
+    status = attempts["status"]
+    accepted = [[i for i in view.order[case.id] if status[i] == "accepted"] for case in cases]
+    size = len(cases)
+    metrics: dict[str, dict[str, Any]] = {}
+    for key in view.metrics:
+        values = attempts.get(key)
+        metrics[key] = {
+            **_registered(key),
+            "values": [
+                [values[i] for i in places if values[i] is not None] if values else [] for places in accepted
+            ],
+            "tier": [None] * size,
+            "band": [None] * size,
+            "floor": [],
+        }
+    counts: dict[str, list[Any]] = {
+        name: [0] * size for name in ("wanted", "failed", "rejected", "reasons", "unsent")
+    }
+    told = zip(*(columns[name] for name in _TOLD), strict=True)
+    for case, metric, tier, untiered, band, floor, *rest in told:
+        at = place.get(case)
+        if at is None:
+            continue
+        found = metrics[metric]
+        found["tier"][at] = untiered or tier or 0
+        found["band"][at] = band
+        if floor:
+            found["floor"].append(at)
+        for name, value in zip(("wanted", "failed", "rejected", "reasons"), rest, strict=True):
+            counts[name][at] = value
+    if any(key.startswith(OPEN) for key in metrics):
+        counts["unsent"] = [view.unsent(case.id) for case in cases]
+    return {
+        "cases": {"id": [case.id for case in cases], "series": [case.series for case in cases], **counts},
+        "dimensions": {
+            name: _dimension(view, name, values, [case.dimensions.get(name) for case in cases], styles)
+            for name, values in view.dimensions.items()
+        },
+        "metrics": metrics,
+    }
+
+
+_TOLD = (
+    *("case", "metric", "tier", "untiered", "band", "floor"),
+    *("wanted", "failed", "rejected", "reasons"),
+)
+
+
+@lru_cache(maxsize=256)
+def _registered(key: str) -> Mapping[str, Any]:
+    """What a page needs to show a figure; ``small`` is said of one below the resolution."""
+    metric = METRICS[key]
+    return {
+        "key": key,
+        "label": metric.label,
+        "unit": metric.display_unit,
+        "scale": metric.scale,
+        "digits": metric.digits,
+        "better": metric.better,
+        "resolution": metric.resolution,
+        "small": metric.too_small,
+    }
+
+
+def _dimension(
+    view: View, name: str, values: list[str | int], at: list[Any], styles: Mapping[str, Style]
+) -> dict[str, Any]:
+    position = {value: number for number, value in enumerate(values)}
+    labels = view.run.labels.get(name, {})
+    found: dict[str, Any] = {
+        "values": values,
+        "labels": [labels.get(str(value)) or None for value in values],
+        "at": [position.get(value) for value in at],
+    }
+    if name == "server":
+        found["hues"] = [styles.get(str(value), DEFAULT).hue for value in values]
+    return found
+
+
+def shown_first(grid: Grid, cases: Mapping[str, int]) -> dict[str, Any]:
+    """What a table shows before its reader changes anything; ``cases`` are the frame's, by id.
+
+    ``cells`` has a list a row with, a column, the position of its case in the frame, or null.
+    """
+    found: dict[tuple[Any, Any], int] = {
+        (key, column): cases[row["case"]] for (key, column, _), row in grid.cells.items()
+    }
+    return {
+        "run": grid.view.id,
+        "rows": grid.row_dimensions,
+        "columns": grid.column_dimension,
+        "metrics": grid.metrics,
+        "tiers": grid.tiers,
+        "cells": [[found.get((key, column)) for column in grid.columns] for key in grid.rows],
+    }
+
+
+def controls(grid: Grid, caption: str) -> str:
+    """The controls that stand above a table from the start; explorer.js adds the panel behind "More"."""
+    main = [key for key in grid.view.metrics if key in grid.metrics or key in _MAIN]
+    groups = [
+        _chips("Metrics", "metric", {key: METRICS[key].label for key in main}, frozenset(grid.metrics)),
+        _statistics(),
+    ]
+    if grid.column_dimension and len(grid.columns) > 1:
+        labels = {str(value): grid.column_label(value) for value in grid.columns}
+        title = grid.column_dimension.capitalize()
+        groups.append(_chips(title, f"={grid.column_dimension}", labels, frozenset()))
+    rows = f"{len(grid.rows)} row{'s' if len(grid.rows) != 1 else ''}"
+    order = " Rows within a tier are in no order." if grid.tiers else ""
+    return (
+        f'<div class="ls-controls" role="group" aria-label="{escape(f"View of: {caption}")}">'
+        '<input type="search" class="ls-search" placeholder="Filter rows" aria-label="Filter rows by name" '
+        'autocomplete="off" spellcheck="false">'
+        '<button type="button" class="ls-more" aria-expanded="false">More</button>'
+        f'<div class="ls-chips">{"".join(groups)}</div></div>'
+        f'<p class="ls-says" aria-live="polite">{rows}.{order}</p>'
+    )
+
+
+def _chips(title: str, name: str, labels: Mapping[str, str], pressed: frozenset[str]) -> str:
+    buttons = "".join(
+        f'<button type="button" class="ls-chip" value="{escape(value)}" '
+        f'aria-pressed="{"true" if value in pressed else "false"}">{escape(label)}</button>'
+        for value, label in labels.items()
+    )
+    return f'<div role="group" aria-label="{escape(title)}" data-set="{escape(name)}">{buttons}</div>'
+
+
+@lru_cache(maxsize=1)
+def _statistics() -> str:
+    return _chips("Statistic", "stat", _STATISTICS, frozenset(["median"]))
