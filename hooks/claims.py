@@ -1,271 +1,158 @@
 """Claims: sentences rendered from their own predicate, so that words and data cannot part.
 
-A claim that the data does not support is an AnalysisError that says what was claimed and what the data
-says; it fails the build. No claim uses a row without a tier (one sample, samples missing, a floor).
+A claim that the data does not bear out is an AnalysisError that says what was claimed and what the data
+says; it fails the build. On a run with samples, ranges and the noise band decide, and no claim uses a row
+without a tier (one sample, samples missing, a floor). Published figures have neither, and are compared as
+they stand; the sentence then says that they were published.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hooks.cells import figure, spread
-from hooks.grid import describe_fixed
-from hooks.markup import escape, join_names
+from hooks.claims_kinds import KINDS
+from hooks.claims_making import Claim, Combination, arguments
+from hooks.claims_tiers import top_tier
+from hooks.judging import judge
+from hooks.judgment import Part
+from hooks.markup import escape, text_of
 from hooks.near import near
-from hooks.view import Row, View
+from hooks.sentences import sentence_of
+from hooks.sides import Side
+from hooks.view import View
 from runner.errors import AnalysisError
-from runner.metrics import METRICS, Metric
+from runner.importers.published.predicates import Larger, Predicate
+from runner.model import PUBLISHED
 
-Where = Mapping[str, Any]
-Pair = tuple[Row, Row]
+_TIER = "top_tier"
+# From here on a sentence names the extremes only.
+_MANY = 6
+_STATUS = {"fails": "does not hold", "unsaid": "cannot be said"}
 
 
-def claim(view: View, kind: str, arguments: Mapping[str, Any]) -> str:
-    """The claim's sentence as HTML.
+def claim(view: View, kind: str, given: Mapping[str, Any]) -> str:
+    """The claim's sentence as HTML, with the figures that bear it out.
 
-    Kinds and their arguments, where ``where`` stands for dimensions such as ``workload="get_item"``:
-
-    - ``faster``, ``slower``: server, than, metric, where. Holds in every case that is left open.
-    - ``indistinguishable``: server, than, metric, where.
-    - ``top_tier``: metric, where, and ``servers`` if the first tier must be exactly these.
-    - ``within``: of, to (tables of dimensions), low, high, metric, where: every ratio of medians,
-      rounded as the bounds are written, lies within them.
-
-    Raises AnalysisError if it is false, or if there is no such kind, case or metric.
+    Kinds and their arguments are those of `hooks.claims_kinds.KINDS`, and ``top_tier``. Raises
+    AnalysisError if it is false, or if there is no such kind, argument, case or metric.
     """
-    if kind not in _KINDS:
-        raise AnalysisError(f"no kind of claim {kind!r}", near(kind, _KINDS))
-    check = _KINDS[kind]
-    try:
-        inspect.signature(check).bind(view, **arguments)
-    except TypeError as error:
-        raise AnalysisError(f"claim {kind!r}: {error}", f"It takes {_arguments(check)}.") from None
-    return check(view, **arguments)
+    kinds: dict[str, Callable[..., Any]] = {**KINDS, _TIER: top_tier}
+    if kind not in kinds:
+        raise AnalysisError(f"no kind of claim {kind!r}", near(kind, kinds))
+    made = kinds[kind]
+    _must_take(view, kind, made, given)
+    if kind == _TIER:
+        return str(top_tier(view, **given))
+    return _borne_out(view, made(view, **given))
 
 
-def pairs(view: View, metric: str, of: Where, to: Where, where: Where) -> list[Pair]:
-    """The rows of ``of`` and of ``to`` that agree in everything else, in case order.
-
-    Raises AnalysisError if there is none, or if a pair differs in more than ``of`` and ``to`` name.
-    """
-    from runner.verdicts import comparable
-
-    named = set(of) | set(to)
-    if not named or set(of) != set(to):
-        raise AnalysisError(f"a comparison needs the same dimensions on both sides, not {of} and {to}")
-    others = {_rest(view, row, named): row for row in view.select(metric, {**where, **to})}
-    found = []
-    for row in view.select(metric, {**where, **of}):
-        other = others.get(_rest(view, row, named))
-        if other is not None:
-            found.append((row, other))
-    if not found:
-        raise AnalysisError(f"run {view.id} has no two cases that differ only as {dict(of)} and {dict(to)}")
-    for a, b in found:
-        differing = comparable(view.run, view.cases[a["case"]], view.run, view.cases[b["case"]], named)
-        if differing:
-            raise AnalysisError(f"{a['case']} and {b['case']} also differ in {', '.join(differing)}")
-    return found
-
-
-def _rest(view: View, row: Row, named: set[str]) -> tuple[tuple[str, str | int], ...]:
-    return tuple((k, v) for k, v in view.cases[row["case"]].dimensions.items() if k not in named)
-
-
-def _faster(view: View, *, server: str, than: str, metric: str = "rps", **where: Any) -> str:
-    return _ordered(view, "faster", server, than, metric, where)
-
-
-def _slower(view: View, *, server: str, than: str, metric: str = "rps", **where: Any) -> str:
-    return _ordered(view, "slower", server, than, metric, where)
-
-
-def _ordered(view: View, relation: str, server: str, than: str, metric: str, where: Where) -> str:
-    shown = METRICS[view.metric(metric).key]
-    found = pairs(view, metric, {"server": server}, {"server": than}, where)
-    for a, b in found:
-        _require(view, relation, a, b)
-    direction = "higher" if (relation == "faster") == (shown.better == "higher") else "lower"
-    a_name, b_name = view.label_html("server", server), view.label_html("server", than)
-    figures = [f"{_both(a, b, 'against')} {escape(shown.display_unit)}{_times(a, b)}" for a, b in found]
-    return f"{a_name} has a {direction} {_noun(shown)} than {b_name} {_listed(view, found, figures)}."
-
-
-def _indistinguishable(view: View, *, server: str, than: str, metric: str = "rps", **where: Any) -> str:
-    shown = METRICS[view.metric(metric).key]
-    found = pairs(view, metric, {"server": server}, {"server": than}, where)
-    reasons = [_require(view, "indistinguishable", a, b) for a, b in found]
-    names = f"{view.label_html('server', server)} and {view.label_html('server', than)}"
-    figures = [
-        f"{_both(a, b, 'and')} {escape(shown.display_unit)}, {escape(reason)}"
-        for (a, b), reason in zip(found, reasons, strict=True)
-    ]
-    return f"{names} cannot be told apart by {_noun(shown)} {_listed(view, found, figures)}."
-
-
-def _top_tier(view: View, *, metric: str = "rps", servers: Sequence[str] | None = None, **where: Any) -> str:
-    shown = METRICS[view.metric(metric).key]
-    rows = view.select(metric, where)
-    apart = view.varying(rows, ["server"])
-    if apart:
-        raise AnalysisError(f"tiers hold within one group, and {', '.join(apart)} varies", "Choose one.")
-    if len({row["series"] for row in rows}) > 1:
-        raise AnalysisError("tiers hold within one series, and these cases are of several")
-    first = first_tier(rows)
-    if not first:
-        reasons = sorted({row["untiered"] for row in rows if row["untiered"]})
-        raise AnalysisError(f"no row of {metric} has a tier: {'; '.join(reasons) or 'no leader'}")
-    rivals = possible_rivals(rows, first[0])
-    if rivals:
-        told = "; ".join(f"{row['case']} ({row['untiered']})" for row in rivals)
-        raise AnalysisError(f"the first tier is uncertain: without a tier but not worse: {told}")
-    names = [str(view.cases[row["case"]].dimensions["server"]) for row in first]
-    if servers is not None and set(servers) != set(names):
-        raise AnalysisError(
-            f"false claim: top_tier, {metric}: claimed {', '.join(sorted(servers))}; "
-            f"the data says {', '.join(sorted(names))}"
-        )
-    second = [row for row in rows if row["tier"] == 2]
-    second.sort(key=lambda row: _key(row))
-    text = f"By {_noun(shown)}, the first tier {_place(view, rows)} is {_with_figures(view, first)}"
-    if second:
-        text += f"; {_with_figures(view, second[:1])} leads the second"
-    return f"{text} ({escape(shown.display_unit)})."
-
-
-def _within(
-    view: View, *, of: Where, to: Where, low: float, high: float, metric: str = "rps", **where: Any
-) -> str:
-    from runner.verdicts import ratio
-
-    shown = METRICS[view.metric(metric).key]
-    digits = max(_digits(low), _digits(high))
-    figures, found = [], pairs(view, metric, of, to, where)
-    for a, b in found:
-        _tiered(a, b)
-        value = round(ratio(a, b).value, digits)
-        if not low <= value <= high:
+def _must_take(view: View, kind: str, made: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    known = list(dict.fromkeys([*arguments(made), *view.dimensions]))
+    takes = f"It takes {', '.join(arguments(made))}, and dimensions to choose cases by."
+    for name in given:
+        if name not in known:
             raise AnalysisError(
-                f"false claim: within {low}–{high}: the data says {value} for {a['case']} over {b['case']}"
+                f"claim {kind!r} takes no {name!r}, and run {view.id} has no dimension {name!r}",
+                near(name, known),
             )
-        figures.append(f"{value:.{digits}f}×")
-    span = f"{low:.{digits}f}–{high:.{digits}f}×"
-    ends = f"{_side(view, of)} over {_side(view, to)}"
-    return f"{ends} is within {span} in {_noun(shown)} {_listed(view, found, figures)}."
+    try:
+        inspect.signature(made).bind(view, **given)
+    except TypeError as error:
+        raise AnalysisError(f"claim {kind!r}: {error}", takes) from None
 
 
-_KINDS: dict[str, Callable[..., str]] = {
-    "faster": _faster,
-    "slower": _slower,
-    "indistinguishable": _indistinguishable,
-    "top_tier": _top_tier,
-    "within": _within,
-}
+def _borne_out(view: View, made: Claim) -> str:
+    """The sentence. Raises AnalysisError unless every case, or one of them, bears the claim out."""
+    side = Side(view, plain=view.run.origin == "published", bounds=False)
+    judged = [found for case in made.cases for found in _judged(made, case, side)]
+    held = [case for case in judged if case.holds]
+    if not held or (len(held) < len(judged) and not made.in_any):
+        raise _refused(made, sentence_of(made.predicate, view), judged)
+    if len(judged) == 1:
+        head = sentence_of(_in_case(made.predicate, made.cases[0]), view)
+        told = f"{_open(head)}: {judged[0].words(place=False)}"
+    else:
+        told = f"{_open(sentence_of(made.predicate, view))}, {_counted(judged, held)}"
+    if not side.plain:
+        return f"{told}."
+    return f'<span class="ls-elsewhere" title="{escape(PUBLISHED)}">{told} <small>(published)</small>.</span>'
 
 
-def first_tier(rows: Sequence[Row]) -> list[Row]:
-    """The members of tier 1, the leader first; empty where nothing has a tier or a floor leads."""
-    return sorted((row for row in rows if row["tier"] == 1), key=_key)
+@dataclass(frozen=True)
+class _Judged:
+    """What the data says in one case: ``place`` names it, as HTML."""
+
+    place: str
+    parts: list[Part]
+
+    @property
+    def holds(self) -> bool:
+        return all(part.status == "holds" for part in self.parts)
+
+    @property
+    def factor(self) -> float | None:
+        return self.parts[0].factor
+
+    def words(self, *, place: bool = True, verdict: bool = False) -> str:
+        """The figures of its parts, each with its place where there are several, as HTML."""
+        told = []
+        for part in self.parts:
+            where = " · ".join(filter(None, (self.place, part.place))) if place else ""
+            if len(self.parts) > 1:
+                where = part.place
+            status = _STATUS[part.status] if verdict and part.status != "holds" else ""
+            why = ": ".join(filter(None, (status, part.why)))
+            figures = f"{part.figures} ({why})" if part.figures and why else part.figures or why
+            told.append(f"{where}: {figures}" if where else figures)
+        return "; ".join(told)
 
 
-def possible_rivals(rows: Sequence[Row], leader: Row) -> list[Row]:
-    """Rows without a tier whose best sample reaches the leader's range: they might belong beside it.
-
-    A floor counts whatever its figure, since the server behind it may be better.
-    """
-    higher = METRICS[leader["metric"]].better == "higher"
-    found = []
-    for row in rows:
-        if row["tier"] is not None or not row["n"]:
-            continue
-        reaches = row["high"] >= leader["low"] if higher else row["low"] <= leader["high"]
-        if row["floor"] or reaches:
-            found.append(row)
-    return found
+def _judged(made: Claim, case: Combination, side: Side) -> list[_Judged]:
+    """A claim of pairs holds or not by each pair in each case; any other by all of its parts at once."""
+    parts = judge(_in_case(made.predicate, case), side).parts
+    if hasattr(made.predicate, "pairs") and not isinstance(made.predicate, Larger):
+        return [_Judged(side.place(case), [part]) for part in parts]
+    return [_Judged("", parts)]
 
 
-def _require(view: View, relation: str, a: Row, b: Row) -> str:
-    """The verdict's reason. Raises AnalysisError if the verdict on a against b is another."""
-    from runner.verdicts import verdict
-
-    found = verdict(a, b, a["metric"])
-    if found.relation != relation:
-        why = f" ({found.reason})" if found.reason else ""
-        raise AnalysisError(
-            f"false claim: {a['case']} {relation} against {b['case']} by {a['metric']}; the data says "
-            f"{found.relation}{why}: {figure(a)} ({spread(a) if a['n'] else 'no sample'}) against "
-            f"{figure(b)} ({spread(b) if b['n'] else 'no sample'})"
-        )
-    return found.reason
+def _in_case(predicate: Predicate, case: Combination) -> Predicate:
+    return predicate.model_copy(update={"where": {**predicate.where, **case}})
 
 
-def _tiered(a: Row, b: Row) -> None:
-    for row in (a, b):
-        if row["untiered"]:
-            raise AnalysisError(f"no claim may use {row['case']}: {row['untiered']}")
+def _open(sentence: str) -> str:
+    """A sentence that goes on."""
+    return sentence.removesuffix(".")
 
 
-def _key(row: Row) -> float:
-    return -row["median"] if METRICS[row["metric"]].better == "higher" else float(row["median"])
+def _counted(judged: Sequence[_Judged], held: Sequence[_Judged]) -> str:
+    """``in all 4 cases: …``, or ``in 1 of 4 cases: …; not in the others: …``."""
+    if len(held) == len(judged):
+        return f"in {'both' if len(held) == 2 else f'all {len(held)}'} cases: {_listed(held)}"
+    others = [case for case in judged if not case.holds]
+    rest = "; ".join(case.words(verdict=True) for case in others)
+    told = f"in {len(held)} of {len(judged)} cases: {_listed(held)}"
+    return f"{told}; not in the other{'s' if len(others) > 1 else ''}: {rest}"
 
 
-def _noun(metric: Metric) -> str:
-    """The metric inside a sentence: ``throughput``, ``p99 latency``."""
-    return escape(metric.label[:1].lower() + metric.label[1:])
+def _listed(held: Sequence[_Judged]) -> str:
+    """All figures; of many cases those of the smallest and of the largest factor, where there are factors."""
+    if len(held) > _MANY and all(case.factor is not None for case in held):
+        least, most = (pick(held, key=lambda case: case.factor or 0.0) for pick in (min, max))
+        return f"from {least.words()} to {most.words()}"
+    return "; ".join(case.words() for case in held)
 
 
-def _both(a: Row, b: Row, between: str) -> str:
-    return f"{figure(a)} {between} {figure(b)}"
-
-
-def _times(a: Row, b: Row) -> str:
-    from runner.verdicts import indivisible, ratio
-
-    return "" if indivisible(b) else f", {ratio(a, b).value:.2f}×"
-
-
-def _listed(view: View, found: Sequence[Pair], figures: Sequence[str]) -> str:
-    """``on GET: …`` for one pair, ``in all 2 cases: on GET …; on POST …`` for several."""
-    places = [_place(view, [a], [row for row, _ in found]) for a, _ in found]
-    parts = [f"{place}: {text}" for place, text in zip(places, figures, strict=True)]
-    if len(parts) == 1:
-        return parts[0]
-    return f"in all {len(parts)} cases, {'; '.join(parts)}"
-
-
-def _place(view: View, rows: Sequence[Row], among: Sequence[Row] | None = None) -> str:
-    """``on GET /items``, with what else tells the rows' case from others of the run or of ``among``."""
-    dimensions = view.cases[rows[0]["case"]].dimensions
-    differs = view.varying(among) if among else {}
-    words = [f"on {view.label_html('workload', dimensions['workload'])}"] if "workload" in dimensions else []
-    fixed = {
-        name: value
-        for name, value in dimensions.items()
-        if name not in ("server", "workload") and (name in differs or len(view.dimensions.get(name, [])) > 1)
-    }
-    if fixed:
-        words.append(f"with {escape(describe_fixed(view, fixed))}")
-    return " ".join(words) or "in this run"
-
-
-def _with_figures(view: View, rows: Sequence[Row]) -> str:
-    return join_names(
-        f"{view.label_html('server', view.cases[row['case']].dimensions['server'])} ({figure(row)})"
-        for row in rows
-    )
-
-
-def _side(view: View, where: Where) -> str:
-    return join_names(view.label_html(name, value) for name, value in where.items())
-
-
-def _digits(bound: float) -> int:
-    text = repr(bound)
-    return len(text.partition(".")[2].rstrip("0")) if "." in text else 0
-
-
-def _arguments(check: Callable[..., str]) -> str:
-    names = [name for name in inspect.signature(check).parameters if name not in ("view", "where")]
-    return ", ".join(names) + ", and dimensions to choose cases by"
+def _refused(made: Claim, sentence: str, judged: Sequence[_Judged]) -> AnalysisError:
+    """What was claimed, and what the data says: only of the cases that do not bear it out."""
+    against = [case for case in judged if not case.holds]
+    false = any(part.status == "fails" for case in against for part in case.parts)
+    extent = ""
+    if len(judged) > 1:
+        extent = f" in {'any' if made.in_any else 'all'} of {len(judged)} cases"
+    told = "; ".join(case.words(verdict=True) for case in against)
+    message = f"{'false' if false else 'unsupported'} claim: {_open(sentence)}{extent}. The data says: {told}"
+    hint = "Claim what the data says, or use compare() or findings(), which tell whatever it says."
+    return AnalysisError(text_of(message), hint)

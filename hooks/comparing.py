@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from hooks.cells import figure, noun, spread
-from hooks.claims import pairs
+from hooks.claims_pairs import pairs
 from hooks.factors import doubts, factor, no_ratio, row_ratio, span
 from hooks.grid import describe_fixed
 from hooks.markup import escape, join_names

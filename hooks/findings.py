@@ -11,7 +11,7 @@ from typing import Any
 
 from hooks.cells import figure, noun, percent, spread
 from hooks.charts import band_of
-from hooks.claims import possible_rivals
+from hooks.claims_tiers import possible_rivals
 from hooks.controls import headroom_words
 from hooks.environment import attempt_words, limiters
 from hooks.factors import plain, span

@@ -1,4 +1,4 @@
-"""Whether a published statement is borne out: by its own figures, and by a run of ours.
+"""Whether a statement is borne out: by published figures as they are, or by the samples of a run of ours.
 
 All kinds go by one rule: a statement holds where whatever the samples and the noise band allow bears it
 out, does not hold where nothing of it does, and else cannot be said. So noise alone never decides.
@@ -10,21 +10,23 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hooks.judging_factors import headroom, larger, share, within
-from hooks.judging_orders import ahead, order
+from hooks.judging_orders import ahead, alike, behind, order
 from hooks.judgment import Judgment, Part
 from hooks.sides import Side
 from runner.importers.published.predicates import (
     Ahead,
+    Alike,
+    Behind,
     Headroom,
     Larger,
     Order,
+    Predicate,
     Share,
-    Statement,
     Within,
 )
 
 
-def judge(statement: Statement, side: Side) -> Judgment:
+def judge(statement: Predicate, side: Side) -> Judgment:
     """What a side says of a statement."""
     return Judgment(list(_JUDGES[type(statement)](statement, side)))
 
@@ -32,6 +34,8 @@ def judge(statement: Statement, side: Side) -> Judgment:
 _JUDGES: dict[type, Callable[[Any, Side], Iterator[Part]]] = {
     Within: within,
     Ahead: ahead,
+    Behind: behind,
+    Alike: alike,
     Larger: larger,
     Order: order,
     Share: share,

@@ -1,4 +1,4 @@
-"""The kinds of published statements that are about factors: within a span, larger than others, a share."""
+"""The kinds of statements that are about factors: within a span, larger than others, a share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def within(statement: Within, side: Side) -> Iterator[Part]:
             yield Part("unsaid", place, "", found)
             continue
         status, why = _lies(found, statement.low, statement.high, digits)
-        yield Part(status, place, found.words(), why)
+        yield Part(status, place, found.words(), why, found.value)
 
 
 def _lies(found: Estimate, low: float, high: float, digits: int) -> tuple[Status, str]:
@@ -45,7 +45,7 @@ def _factors(statement: Within | Larger, side: Side) -> Iterator[tuple[str, Esti
             where = {**side.conditions(statement.where, named), **there}
             place = side.place(there)
             if len(statement.pairs) > 1:
-                place += f" · {side.place(pair.of)}"
+                place = " · ".join(filter(None, (place, side.place(pair.of))))
             try:
                 a, b = (side.row(statement.metric, {**where, **end}) for end in (pair.of, pair.to))
                 yield place, side.estimate(a, b)

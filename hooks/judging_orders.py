@@ -1,32 +1,76 @@
-"""The kinds of published statements that are about which row is better: ahead of another, an order."""
+"""The kinds of statements that are about which row is better: ahead, behind, alike, an order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hooks.cells import figure
+from hooks.factors import factor
 from hooks.judgment import Part, Status, spread_out
 from hooks.markup import escape
 from hooks.sides import Relation, Side, Unsaid, Where
 from hooks.view import Row
-from runner.importers.published.predicates import Ahead, Order
+from runner.importers.published.predicates import Ahead, Alike, Behind, Order
 from runner.metrics import METRICS
 
-_FOLLOWS: dict[Relation, Status] = {"better": "holds", "worse": "fails", "unsaid": "unsaid"}
+_AHEAD: dict[Relation, Status] = {"better": "holds", "worse": "fails", "unsaid": "unsaid"}
+_BEHIND: dict[Relation, Status] = {"better": "fails", "worse": "holds", "unsaid": "unsaid"}
 
 
 def ahead(statement: Ahead, side: Side) -> Iterator[Part]:
+    yield from _paired(statement, side, lambda a, b: _ordered(side, a, b, _AHEAD))
+
+
+def behind(statement: Behind, side: Side) -> Iterator[Part]:
+    yield from _paired(statement, side, lambda a, b: _ordered(side, a, b, _BEHIND))
+
+
+def alike(statement: Alike, side: Side) -> Iterator[Part]:
+    yield from _paired(statement, side, lambda a, b: _same(side, a, b))
+
+
+def _paired(
+    statement: Ahead | Behind | Alike, side: Side, judged: Callable[[Row, Row], Part]
+) -> Iterator[Part]:
+    """A part for every pair in every case."""
     for there in spread_out(statement.among):
         for pair in statement.pairs:
             where = {**side.conditions(statement.where, {*pair.of, *there}), **there}
             place = side.place(there)
+            if len(statement.pairs) > 1:
+                place = " · ".join(filter(None, (place, side.place(pair.of))))
             try:
                 a, b = (side.row(statement.metric, {**where, **end}) for end in (pair.of, pair.to))
             except Unsaid as reason:
                 yield Part("unsaid", place, "", str(reason))
                 continue
-            relation, why = side.compare(a, b)
-            yield Part(_FOLLOWS[relation], place, f"{figure(a)} against {figure(b)}", escape(why))
+            yield replace(judged(a, b), place=place)
+
+
+def _ordered(side: Side, a: Row, b: Row, follows: Mapping[Relation, Status]) -> Part:
+    from runner.verdicts import indivisible, ratio
+
+    relation, why = side.compare(a, b)
+    figures = f"{side.told(a)} against {side.told(b)} {escape(METRICS[a['metric']].display_unit)}"
+    if indivisible(b):
+        return Part(follows[relation], "", figures, escape(why))
+    times = ratio(a, b)
+    return Part(follows[relation], "", f"{figures}, {factor(times)}", escape(why), times.value)
+
+
+def _same(side: Side, a: Row, b: Row) -> Part:
+    from runner.verdicts import verdict
+
+    figures = f"{side.told(a)} and {side.told(b)} {escape(METRICS[a['metric']].display_unit)}"
+    if side.plain:
+        return Part("unsaid", "", figures, "published without ranges, so nothing says what is alike")
+    found = verdict(a, b, a["metric"])
+    if found.relation == "not comparable":
+        return Part("unsaid", "", figures, escape(found.reason))
+    return Part(
+        "holds" if found.relation == "indistinguishable" else "fails", "", figures, escape(found.reason)
+    )
 
 
 def order(statement: Order, side: Side) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""What a side says of a published statement: a verdict on each of its parts."""
+"""What a side says of a statement: a verdict on each of its parts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ WORST: tuple[Status, ...] = ("fails", "unsaid", "holds")
 
 @dataclass(frozen=True)
 class Part:
-    """One figure of a judgment: where, what, and what follows from it; all HTML."""
+    """One figure of a judgment: where, what, and what follows from it; all HTML.
+
+    ``factor`` is the ratio that the figures make, where they make one.
+    """
 
     status: Status
     place: str
     figures: str
     why: str = ""
+    factor: float | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -56,6 +57,11 @@ def _pieces(word: str, width: int) -> list[str]:
             piece, used = "", 0
         piece, used = piece + character, used + columns
     return [*pieces, piece]
+
+
+def text_of(markup: str) -> str:
+    """The text of HTML that this package made, for a message."""
+    return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
 def join_names(names: Iterable[str]) -> str:

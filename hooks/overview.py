@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hooks.blocks import chart_block
 from hooks.catalogue import Entry
 from hooks.cells import figure
-from hooks.claims import possible_rivals
+from hooks.chart_blocks import chart_block
+from hooks.claims_tiers import possible_rivals
 from hooks.context import PageContext
 from hooks.environment import summary_line
 from hooks.factors import plain

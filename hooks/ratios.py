@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hooks.cells import noun
-from hooks.claims import pairs
+from hooks.claims_pairs import pairs
 from hooks.factors import doubts, empty_cell, factor, factor_cell, no_ratio, row_ratio, times
 from hooks.grid import describe_fixed
 from hooks.hues import DEFAULT, Style

@@ -1,4 +1,4 @@
-"""One side of a published statement: the rows it has, how far two of them are apart, and which is better.
+"""One side of a statement: the rows it has, how far two of them are apart, and which is better.
 
 The published side has figures without ranges, so they are compared as they stand. Our side is held to what
 every claim on this site is held to: ranges, the noise band, and no row without a tier.
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hooks.cells import percent
+from hooks.cells import figure, percent, spread
+from hooks.grid import describe_fixed
 from hooks.markup import escape
 from hooks.view import Row, View
 from runner.errors import AnalysisError
@@ -19,6 +20,7 @@ from runner.metrics import METRICS
 
 Where = Mapping[str, str | int]
 Relation = Literal["better", "worse", "unsaid"]
+_COUNTED = ("workers", "connections", "load")
 
 
 class Unsaid(Exception):
@@ -55,11 +57,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Side:
-    """One run to judge by. ``plain`` compares medians as they are; ``instead`` replaces conditions."""
+    """One run to judge by.
+
+    ``plain`` compares medians as they are; ``instead`` replaces conditions; ``bounds`` lets a floor take
+    part in a factor, as the bound it is.
+    """
 
     view: View
     plain: bool
     instead: Where = field(default_factory=dict)
+    bounds: bool = True
 
     def conditions(self, where: Where, named: set[str], kept: set[str] | None = None) -> dict[str, str | int]:
         """A statement's conditions on this side; dimensions that the statement itself names stay."""
@@ -89,14 +96,16 @@ class Side:
         ]
 
     def against(self, row: Row) -> str:
-        """Why no statement may rest on this row, or nothing. A floor may: as a bound."""
+        """Why no statement may rest on this row, or nothing. A floor may, where bounds do."""
         if self.plain:
             return ""
         if row["missing"]:
             return f"{row['missing']} of {row['wanted']} samples missing"
         if row["n"] == 1:
             return "one sample only"
-        return "" if row["floor"] or row["role"] == "control" else str(row["untiered"])
+        if row["role"] == "control" or (self.bounds and row["floor"]):
+            return ""
+        return str(row["untiered"])
 
     def estimate(self, a: Row, b: Row) -> Estimate:
         """Row ``a`` over ``b``. Raises Unsaid for a row that carries no statement."""
@@ -137,6 +146,10 @@ class Side:
             return ("better" if found.relation == "faster" else "worse"), ""
         return "unsaid", found.reason
 
+    def told(self, row: Row) -> str:
+        """The row's figure; on a side with samples with their range."""
+        return figure(row) if self.plain else f"{figure(row)} ({spread(row)})"
+
     def name(self, row: Row) -> str:
         """The row's configuration, as HTML."""
         dimensions = self.view.cases[row["case"]].dimensions
@@ -154,6 +167,8 @@ class Side:
 
 def place_words(view: View, name: str, value: str | int) -> str:
     """A value for reading, as HTML: ``1 worker``, or its label."""
+    if name in _COUNTED:
+        return escape(describe_fixed(view, {name: value}))
     if isinstance(value, int):
         return f"{value:,} {escape(name if value != 1 or not name.endswith('s') else name[:-1])}"
     return view.label_html(name, value)

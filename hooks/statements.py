@@ -6,30 +6,20 @@ test cannot part. It must be true of the published figures; what ours say of it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hooks.judging import judge
-from hooks.judging_factors import decimals
 from hooks.judgment import WORST, Judgment, Part
-from hooks.markup import escape, join_names, row, table
+from hooks.markup import join_names, row, table
 from hooks.near import near
+from hooks.sentences import sentence_of
 from hooks.sides import Side, place_words
 from hooks.transcribed import mapping_of
 from hooks.view import View
 from runner.errors import AnalysisError
-from runner.importers.published.predicates import (
-    Ahead,
-    Headroom,
-    Larger,
-    Order,
-    Pair,
-    Share,
-    Statement,
-    Within,
-)
-from runner.metrics import METRICS
+from runner.importers.published.predicates import Ahead, Larger, Order, Pair, Share, Statement, Within
 
 _WORDS = {"holds": "Holds", "fails": "Does not hold", "unsaid": "Cannot be said"}
 _COUNTED = {"holds": ("holds", "hold"), "fails": ("does not hold", "do not hold")}
@@ -140,110 +130,3 @@ def _pairs(statement: Statement) -> Sequence[Pair]:
     if isinstance(statement, Within | Ahead | Larger):
         return statement.pairs
     return [statement.pair] if isinstance(statement, Share) else []
-
-
-def sentence_of(statement: Statement, view: View) -> str:
-    """The statement in words, as HTML."""
-    return _SENTENCES[type(statement)](statement, view)
-
-
-def _noun(metric: str) -> str:
-    label = METRICS[metric].label
-    return escape(label[:1].lower() + label[1:])
-
-
-def _names(view: View, dimension: str, values: Sequence[str | int]) -> str:
-    return join_names(place_words(view, dimension, value) for value in values)
-
-
-def _each(view: View, among: Mapping[str, Sequence[str | int]]) -> str:
-    """``, for each of a and b, on each of c and d``."""
-    words = {"server": "for", "workload": "on"}
-    return "".join(
-        f" {words.get(name, 'with')}{' each of' if len(values) > 1 else ''} {_names(view, name, values)}"
-        for name, values in among.items()
-    )
-
-
-def _side(view: View, where: Mapping[str, str | int]) -> str:
-    return join_names(place_words(view, name, value) for name, value in where.items())
-
-
-def _with(view: View, where: Mapping[str, str | int]) -> str:
-    return f" (with {_side(view, where)})" if where else ""
-
-
-def _over(view: View, pairs: Sequence[Pair]) -> str:
-    return join_names(f"{_side(view, pair.of)} over {_side(view, pair.to)}" for pair in pairs)
-
-
-def _within(statement: Within, view: View) -> str:
-    digits = max(decimals(statement.low), decimals(statement.high))
-    span = f"{statement.low:.{digits}f}–{statement.high:.{digits}f}×"
-    return (
-        f"The {_noun(statement.metric)} of {_over(view, statement.pairs)} is {span}"
-        f"{_each(view, statement.among)}{_with(view, statement.where)}."
-    )
-
-
-def _ahead(statement: Ahead, view: View) -> str:
-    direction = METRICS[statement.metric].better
-    pairs = join_names(
-        f"{_side(view, pair.of)} has a {direction} {_noun(statement.metric)} than {_side(view, pair.to)}"
-        for pair in statement.pairs
-    )
-    return f"{pairs}{_each(view, statement.among)}{_with(view, statement.where)}."
-
-
-def _larger(statement: Larger, view: View) -> str:
-    return (
-        f"In {_noun(statement.metric)}, {_over(view, statement.pairs)} is a larger factor"
-        f"{_each(view, statement.among)} than {_names(view, statement.dimension, statement.values)} make of "
-        f"each other{_each(view, statement.over)}{_with(view, statement.where)}."
-    )
-
-
-def _order(statement: Order, view: View) -> str:
-    best = "highest" if METRICS[statement.metric].better == "higher" else "lowest"
-    leaders = [
-        (place_words(view, statement.dimension, leader.first), _side(view, leader.where))
-        for leader in statement.leaders
-    ]
-    has = f"has the {best} {_noun(statement.metric)} on"
-    told = [f"{name} {'on' if i else has} {place}" for i, (name, place) in enumerate(leaders)]
-    text = (
-        f"Of {_names(view, statement.dimension, statement.values)}{_with(view, statement.where)}, "
-        f"{join_names(told)}"
-    )
-    if statement.unlike:
-        text += f"; with {_side(view, statement.unlike)} the order is another"
-    return f"{text}."
-
-
-def _share(statement: Share, view: View) -> str:
-    parts = join_names(
-        f"{part.value * 100:.{max(0, decimals(part.value) - 2)}f} % ({_side(view, part.where)})"
-        for part in statement.parts
-    )
-    of, to = _side(view, statement.pair.of), _side(view, statement.pair.to)
-    return f"{of} has {parts} of the {_noun(statement.metric)} of {to}{_with(view, statement.where)}."
-
-
-def _headroom(statement: Headroom, view: View) -> str:
-    parts = join_names(
-        f"{part.value:.{decimals(part.value)}f} times ({_side(view, part.where)})" for part in statement.parts
-    )
-    return (
-        f"The upstream by itself has {parts} the {_noun(statement.metric)} of the best row that it bounds"
-        f"{_with(view, statement.where)}."
-    )
-
-
-_SENTENCES: dict[type, Callable[[Any, View], str]] = {
-    Within: _within,
-    Ahead: _ahead,
-    Larger: _larger,
-    Order: _order,
-    Share: _share,
-    Headroom: _headroom,
-}

@@ -53,4 +53,4 @@ def _line(error: BaseException, source: str) -> int:
 
 def _hint(message: str, functions: Mapping[str, object]) -> str:
     name = re.search(r"'([^']+)'", message)
-    return near(name[1], functions) if name else ""
+    return f"{near(name[1], functions)} Text stands in quotes." if name else ""

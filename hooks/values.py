@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hooks.cells import figure
-from hooks.claims import pairs
+from hooks.claims_pairs import pairs
 from hooks.environment import probe_words, upstream_words
 from hooks.facts import seconds
 from hooks.markup import escape, join_names

@@ -595,7 +595,7 @@ def test_run_page_is_of_published_figures(builder: Builder) -> None:
     [
         (
             'published("published", server="c")',
-            "index.md, line 1: run ref-published-source has no server 'c'",
+            "index.md, line 1: published(\"published\"): run ref-published-source has no server 'c'",
         ),
         ("published()", "index.md, line 1:"),
         ('statements("published", "proxy")', "states nothing on 'proxy'"),

@@ -21,7 +21,8 @@ from hooks.attempts import attempts_of
 from hooks.claims import claim
 from hooks.judging import judge
 from hooks.sides import Side
-from hooks.statements import sentence_of, statements_block, statements_of
+from hooks.sentences import sentence_of
+from hooks.statements import statements_block, statements_of
 from hooks.view import View
 from runner import store, suite
 from runner.analysis import summary, verdict
@@ -207,8 +208,12 @@ def test_no_tier_claim_or_range_of_what_was_published(folder: Path) -> None:
     assert set(frame["missing"]) == {0}
     rows = [row for row in frame.to_dict("records") if row["metric"] == "rps" and row["workers"] == 4]
     assert verdict(rows[0], rows[1], "rps").relation == "not comparable"
-    with pytest.raises(AnalysisError, match=PUBLISHED):
-        claim(view_of(run), "faster", {"server": "a", "than": "b", "workers": 4})
+    view = view_of(run)
+    for kind, arguments in (("indistinguishable", {"server": "a", "than": "b"}), ("top_tier", {})):
+        with pytest.raises(AnalysisError, match="published"):
+            claim(view, kind, {"workers": 4, **arguments})
+    # Which of two figures is higher can be said of figures alone, and is marked.
+    assert plain(claim(view, "faster", {"server": "a", "than": "b", "workers": 4})).endswith("(published).")
     line = next(csv.DictReader(as_csv(run).splitlines()))
     assert (line["median"], line["n"], line["low"], line["high"]) == ("200.0", "", "", "")
 
@@ -708,23 +713,28 @@ def test_larger_fails_whatever_else_is_missing() -> None:
 @pytest.mark.parametrize(
     ("statement", "sentence"),
     [
-        (SPAN, "The throughput of fast over slow is 3.5–4.1× for each of A & <b> and b (with 4 workers)."),
-        (AHEAD, "A & <b> has a higher throughput than b on each of fast and slow (with 4 workers)."),
+        (SPAN, "fast has 3.5–4.1× the throughput of slow for each of A & <b> and b with 4 workers."),
+        (AHEAD, "A & <b> has a higher throughput than b on each of fast and slow with 4 workers."),
         (
             LARGER,
-            "In throughput, fast over slow is a larger factor for each of A & <b> and b than A & <b> and b "
-            "make of each other on each of fast and slow (with 4 workers).",
+            "In throughput, fast over slow is a larger factor for each of A & <b> and b than lies between "
+            "these on the same workload with 4 workers.",
+        ),
+        (
+            LARGER.replace('["fast", "slow"]', '["slow"]'),
+            "In throughput, fast over slow is a larger factor for each of A & <b> and b than lies between "
+            "these on slow with 4 workers.",
         ),
         (
             ORDER,
-            "Of A & <b> and b (with 1 worker), b has the highest throughput on fast; "
-            "with 4 workers the order is another.",
+            "Of A & <b> and b with 1 worker, b has the highest throughput on fast; "
+            "with 4 workers their order is different.",
         ),
-        (SHARE, "b has 78 % (fast) of the throughput of A & <b> (with 4 workers)."),
+        (SHARE, "b has 78 % of the throughput of A & <b> on fast, with 4 workers."),
         (
             HEADROOM,
-            "The upstream by itself has 5 times (direct) the throughput of the best row that it bounds "
-            "(with 4 workers).",
+            "The upstream by itself has 5 times (direct) the throughput of the best row that it bounds, "
+            "with 4 workers.",
         ),
     ],
 )
@@ -767,7 +777,7 @@ def test_statements_of_the_real_source_hold() -> None:
         "share", "within", "order", "larger", "ahead", "headroom"
     }  # fmt: skip
     text = plain(statements_block(loaded, None, None))
-    assert "is 3.4–3.7× for each of" in text
+    assert "4 workers have 3.4–3.7× the throughput of 1 worker for each of" in text
     assert "Direct, 1 KiB: 5.17×: 66,100 over 12,778 (Granian, rloop)" in text
 
 

@@ -1,7 +1,7 @@
 """The statements of a source, as predicates over cases: what is said of which figures.
 
-They are judged, on the published figures and on a run of ours, by `hooks.statements`; here is only what
-a mapping may say.
+They are judged, on the published figures and on a run of ours, by `hooks.judging`; here is only what
+a mapping or a page may say.
 """
 
 from __future__ import annotations
@@ -82,6 +82,20 @@ class Ahead(_Statement):
     pairs: Annotated[list[Pair], Field(min_length=1)]
 
 
+class Behind(_Statement):
+    """``of`` is worse than ``to`` in every case of ``among``."""
+
+    kind: Literal["behind"]
+    pairs: Annotated[list[Pair], Field(min_length=1)]
+
+
+class Alike(_Statement):
+    """``of`` and ``to`` cannot be told apart in any case of ``among``; only samples can say so."""
+
+    kind: Literal["alike"]
+    pairs: Annotated[list[Pair], Field(min_length=1)]
+
+
 class Larger(_Statement):
     """The smallest factor of the pairs exceeds the largest that ``values`` of ``dimension`` make of each
     other in any case of ``over``."""
@@ -131,3 +145,6 @@ class Headroom(_Statement):
 
 
 Statement = Annotated[Within | Ahead | Larger | Order | Share | Headroom, Field(discriminator="kind")]
+"""What a mapping may say of published figures."""
+Predicate = Within | Ahead | Behind | Alike | Larger | Order | Share | Headroom
+"""What a page may claim of a run (`hooks.claims`)."""

@@ -1,0 +1,102 @@
+"""The arguments of a page's call, checked before it runs: a slip is told with the near matches."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, get_type_hints
+
+import jinja2
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from hooks.near import near
+from runner.errors import AnalysisError, LapsheetError
+
+Call = Callable[..., object]
+PINS = ("pin", "published", "run")
+"""The arguments of any call that name a pin."""
+
+Level = Annotated[int, Field(ge=1, le=6)]
+Count = Annotated[int, Field(ge=1)]
+
+_OPEN = inspect.Parameter.VAR_KEYWORD
+_SIDE = 'dimensions with their values, as in {"workload": "get_item"}'
+_TAKES: dict[Any, str] = {
+    str: "text in quotes",
+    str | None: "text in quotes, or none",
+    str | Sequence[str]: 'text in quotes, or a list of it, as in ["rps", "p99"]',
+    Mapping[str, Any]: _SIDE,
+    Mapping[str, Any] | None: _SIDE,
+    Mapping[str, Any] | Sequence[Mapping[str, Any]]: f"{_SIDE}, or a list of such",
+    bool: "true or false",
+    Level: "the level of a heading, from 1 to 6",
+    Count | None: "a number from 1",
+}
+"""What an argument of a type takes, for a page's author."""
+
+
+def checked(name: str, call: Call, dimensions: Callable[[str], Iterable[str]]) -> Call:
+    """A method that a page may call by that name; ``dimensions`` gives those of a pinned run.
+
+    Its errors name the call. Raises AnalysisError for an argument that it does not take, whose value is of
+    another kind, or is missing; where it takes dimensions, also for one that no run of its pins has.
+    """
+
+    def run(*args: object, **given: object) -> object:
+        for value in (*args, *given.values()):
+            if isinstance(value, jinja2.Undefined):
+                str(value)  # raises UndefinedError, which names it
+        try:
+            _check(call, args, given, dimensions)
+            return call(*args, **given)
+        except LapsheetError as error:
+            shown = ", ".join(f'"{value}"' for value in args if isinstance(value, str))
+            raise AnalysisError(f"{name}({shown}): {error.message}", error.hint) from error
+
+    return run
+
+
+def _check(
+    call: Call,
+    args: tuple[object, ...],
+    given: Mapping[str, object],
+    dimensions: Callable[[str], Iterable[str]],
+) -> None:
+    signature = inspect.signature(call)
+    names = [name for name, found in signature.parameters.items() if found.kind is not _OPEN]
+    takes = f"It takes {', '.join(names)}." if names else "It takes nothing."
+    unknown = [name for name in given if name not in signature.parameters]
+    if unknown and len(names) == len(signature.parameters):
+        raise AnalysisError(f"no argument {unknown[0]!r}", near(unknown[0], names) if names else takes)
+    try:
+        bound = signature.bind(*args, **given).arguments
+    except TypeError as error:
+        raise AnalysisError(str(error), takes) from None
+    where = bound.pop("where", {})
+    bound.pop("arguments", None)  # of a claim: its kind takes them, and checks them
+    _of_their_types(call, bound)
+    pins = [bound[name] for name in PINS if isinstance(bound.get(name), str)]
+    known = list(dict.fromkeys([*names, *(name for pin in pins for name in dimensions(pin))]))
+    for name in where:
+        if name not in known:
+            raise AnalysisError(f"no argument and no dimension {name!r}", near(name, known))
+
+
+def _of_their_types(call: Call, bound: Mapping[str, object]) -> None:
+    for name, value in bound.items():
+        hint = _hints(getattr(call, "__func__", call))[name]
+        try:
+            _adapter(hint).validate_python(value)
+        except ValidationError:
+            raise AnalysisError(f"{name} cannot be {value!r}", f"It takes {_TAKES[hint]}.") from None
+
+
+@cache
+def _hints(function: Call) -> dict[str, Any]:
+    return get_type_hints(function, include_extras=True)
+
+
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint, config=ConfigDict(strict=True))
