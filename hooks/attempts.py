@@ -8,16 +8,24 @@ what is shown is taken; `lapsheet verify` looks at all of it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
+import orjson
 from pydantic import Field
 
 # Python's own cannot be validated before 3.12.
 from typing_extensions import TypedDict
 
+from runner import store
 from runner.cases import LADDER
-from runner.model import Finite, Note, Record, Run
+from runner.errors import ArtifactError
+from runner.model import SATURATED, UPSTREAM, Case, Finite, Note, Record, Run, Sample
+
+T = TypeVar("T")
 
 OPEN_LOOP = "generator, open loop"
 
@@ -73,7 +81,8 @@ class Attempts:
     """The attempts of a run.
 
     ``columns``: run, case, series, role, the dimensions, repeat, attempt, order, started (ISO 8601),
-    status, reasons and flags (codes), then one a metric, None where an attempt has none of it.
+    status, reasons and flags (codes), then one a metric, None where an attempt has none of it. ``limited_by``
+    has, for each attempt, the roles that were saturated, as `runner.frames.Taken` wants them.
     ``statuses`` and ``checks`` (by name and status) count; ``unchecked`` tells why checks were not made;
     ``flags`` maps a code to its count and a first example; ``commands`` holds the first command of each
     role (``server``, ``generator`` …) and value of what it depends on (a server, a workload); the generator
@@ -82,6 +91,7 @@ class Attempts:
 
     columns: Columns
     metrics: list[str]
+    limited_by: list[str]
     statuses: Counter[str]
     checks: Counter[tuple[str, str]]
     unchecked: dict[str, list[str]]
@@ -93,69 +103,153 @@ class Attempts:
         return len(self.columns["case"])
 
 
-def attempts_of(run: Run, samples: list[Attempt]) -> Attempts:
-    """The attempts of a run whose samples all name a case it has."""
-    checks: Counter[tuple[str, str]] = Counter()
-    checks.update([(check["name"], check["status"]) for sample in samples for check in sample.checks])
-    unchecked: dict[str, dict[str, None]] = {}
-    outcasts: list[Outcast] = []
-    flags: dict[str, tuple[int, str]] = {}
-    commands: dict[tuple[str, str], list[str]] = {}
-    cases = {case.id: case for case in run.cases}
-    for sample in samples:
-        if sample.status != "accepted":
-            outcasts.append(
-                Outcast(sample.case, sample.repeat, sample.attempt, sample.status, sample.reasons)
+def read_attempts(folder: Path, run: Run, data: bytes | None) -> Attempts:
+    """The attempts of a run folder; ``data`` are the bytes of its samples, None where there is no file.
+
+    Raises ArtifactError naming file, line and field.
+    """
+    path = folder / store.SAMPLES
+    if data is None:
+        return _digest(run, [])
+    try:
+        # Plain lines, as all that Lapsheet wrote are, need no model: it would take twice the time.
+        return _digest(run, [orjson.loads(line) for line in data.splitlines()])
+    except _NOT_PLAIN:
+        samples = store.read_lines(folder, Attempt, data)
+    cases = {case.id for case in run.cases}
+    for number, sample in enumerate(samples, 1):
+        if sample.case not in cases:
+            raise ArtifactError(
+                f"{path}, line {number}: unknown case {sample.case!r}",
+                "The samples are of another run, or the manifest is.",
             )
-        for note in sample.flags:
-            count, first = flags.get(note.code, (0, note.message))
-            flags[note.code] = (count + 1, first)
-        case = cases[sample.case]
-        for role, argv in sample.commands.items():
-            depends = "server" if role == "server" else "workload"
-            name = OPEN_LOOP if role == "generator" and case.series == LADDER else role
-            commands.setdefault((name, str(case.dimensions.get(depends, ""))), argv)
-    if any(status == "not checked" for _, status in checks):
-        for sample in samples:
-            for check in sample.checks:
-                if check["status"] == "not checked" and check.get("detail"):
-                    unchecked.setdefault(check["name"], {})[check["detail"]] = None
-    columns, metrics = _columns(run, samples)
+    return attempts_of(run, samples)
+
+
+def attempts_of(run: Run, samples: Iterable[Attempt | Sample]) -> Attempts:
+    """The attempts of a run whose samples all name a case it has."""
+    return _digest(run, [sample.model_dump(exclude_none=True) for sample in samples])
+
+
+# What `_digest` raises for lines that are not as Lapsheet writes them; their model says what is wrong.
+_NOT_PLAIN = (ValueError, TypeError, KeyError, AttributeError)
+_STATUSES = {"accepted", "rejected", "failed"}
+
+
+def _digest(run: Run, rows: list[Any]) -> Attempts:
+    """The attempts from samples as JSON has them. Raises one of `_NOT_PLAIN` for what is not plain."""
+    known = {case.id: case for case in run.cases}
+    cases = [known[row["case"]] for row in rows]
+    status = _all(str, [row["status"] for row in rows])
+    if not _STATUSES.issuperset(status):
+        raise ValueError
+    reasons = [_notes(row.get("reasons")) for row in rows]
+    flagged = [_notes(row.get("flags")) for row in rows]
+    columns: Columns = {
+        "run": [run.id] * len(rows),
+        "case": [case.id for case in cases],
+        "series": [case.series for case in cases],
+        "role": [case.role for case in cases],
+    }
+    for name in dict.fromkeys(name for case in run.cases for name in case.dimensions):
+        columns[name] = [case.dimensions.get(name) for case in cases]
+    columns |= {
+        "repeat": _counted([row["repeat"] for row in rows]),
+        "attempt": _counted([row.get("attempt", 1) for row in rows]),
+        "order": _counted([row["order"] for row in rows]),
+        "started": [row["started"] for row in rows],
+        "status": status,
+        "reasons": [_codes(notes) for notes in reasons],
+        "flags": [_codes(notes) for notes in flagged],
+    }
+    outcasts = [
+        Outcast(row["case"], row["repeat"], row.get("attempt", 1), row["status"], why)
+        for row, why in zip(rows, reasons, strict=True)
+        if row["status"] != "accepted"
+    ]
+    flags: dict[str, tuple[int, str]] = {}
+    for note in chain.from_iterable(flagged):
+        count, first = flags.get(note.code, (0, note.message))
+        flags[note.code] = (count + 1, first)
+    measured = [row.get("metrics") or {} for row in rows]
+    metrics = list(dict.fromkeys(chain.from_iterable(measured)))
+    columns |= {key: _figures([found.get(key) for found in measured]) for key in metrics}
+    checks, unchecked = _checks(rows)
     return Attempts(
         columns=columns,
         metrics=metrics,
-        statuses=Counter(sample.status for sample in samples),
+        limited_by=[_limited_by(row, case) for row, case in zip(rows, cases, strict=True)],
+        statuses=Counter(status),
         checks=checks,
-        unchecked={name: list(reasons) for name, reasons in unchecked.items()},
+        unchecked=unchecked,
         outcasts=outcasts,
         flags=flags,
-        commands=commands,
+        commands=_commands(rows, cases),
     )
 
 
-def _columns(run: Run, samples: list[Attempt]) -> tuple[Columns, list[str]]:
-    cases = {case.id: case for case in run.cases}
-    those = [cases[sample.case] for sample in samples]
-    columns: Columns = {
-        "run": [run.id] * len(samples),
-        "case": [case.id for case in those],
-        "series": [case.series for case in those],
-        "role": [case.role for case in those],
-    }
-    for name in dict.fromkeys(name for case in run.cases for name in case.dimensions):
-        columns[name] = [case.dimensions.get(name) for case in those]
-    columns |= {
-        "repeat": [sample.repeat for sample in samples],
-        "attempt": [sample.attempt for sample in samples],
-        "order": [sample.order for sample in samples],
-        "started": [sample.started for sample in samples],
-        "status": [sample.status for sample in samples],
-        "reasons": [_codes(sample.reasons) for sample in samples],
-        "flags": [_codes(sample.flags) for sample in samples],
-    }
-    found = [sample.metrics for sample in samples]
-    metrics = list(dict.fromkeys(key for values in found for key in values))
-    return columns | {key: [values.get(key) for values in found] for key in metrics}, metrics
+def _all(kind: type[T], values: list[Any]) -> list[T]:
+    if set(map(type, values)) <= {kind}:
+        return values
+    raise TypeError
+
+
+def _counted(values: list[Any]) -> list[int]:
+    """Whole numbers from 1."""
+    if _all(int, values) and min(values) < 1:
+        raise ValueError
+    return values
+
+
+def _figures(values: list[Any]) -> list[float | None]:
+    kinds = set(map(type, values))
+    if kinds <= {float, type(None)}:
+        return values
+    if kinds <= {float, int, type(None)}:
+        return [None if value is None else float(value) for value in values]
+    raise TypeError
+
+
+def _checks(rows: list[Any]) -> tuple[Counter[tuple[str, str]], dict[str, list[str]]]:
+    """How many checks of each name had each status, and why some were not made."""
+    made = [check for row in rows for check in row.get("checks", ())]
+    counts = Counter([(check["name"], check["status"]) for check in made])
+    reasons: dict[str, dict[str, None]] = {}
+    for name, status in counts:
+        if type(name) is not str or status not in ("ok", "failed", "not checked"):
+            raise TypeError
+    if any(status == "not checked" for _, status in counts):
+        for check in made:
+            if check["status"] == "not checked" and check.get("detail"):
+                reasons.setdefault(check["name"], {})[check["detail"]] = None
+    return counts, {name: _all(str, list(details)) for name, details in reasons.items()}
+
+
+def _limited_by(row: Any, case: Case) -> str:
+    """The saturated roles of an attempt, joined; a control's server is the upstream, which it measures."""
+    witness, roles = row.get("witness"), []
+    for role in ("generator",) if case.role == "control" else ("generator", UPSTREAM):
+        if witness and role in witness:
+            busy = witness[role]
+            if max(busy["busiest_cpu"], busy["busiest_thread"]) >= SATURATED:
+                roles.append(role)
+    return ", ".join(roles)
+
+
+def _commands(rows: list[Any], cases: Sequence[Case]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for row, case in zip(rows, cases, strict=True):
+        for role, argv in row.get("commands", {}).items():
+            depends = "server" if role == "server" else "workload"
+            name = OPEN_LOOP if role == "generator" and case.series == LADDER else role
+            place = (name, str(case.dimensions.get(depends, "")))
+            if place not in found:
+                found[place] = _all(str, argv)
+    return found
+
+
+def _notes(notes: Any) -> list[Note]:
+    return [Note.model_validate(note) for note in notes] if notes else []
 
 
 def _codes(notes: list[Note]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from hooks.cache import Cache
 from hooks.hues import Style, assign
 from hooks.loading import load
 from hooks.near import near
@@ -41,39 +42,83 @@ class Unreadable:
     error: LapsheetError
 
 
-@dataclass(frozen=True)
 class Catalogue:
     """``pinned`` by pin name in file order; ``local`` and ``unreadable`` the newest first.
 
-    ``styles`` gives every server its hue and symbol, the same on all pages.
+    ``styles`` gives every server its hue and symbol, the same on all pages. The catalogue notes what it is
+    asked for: so much, and no more, a page depends on (`asked`). Styles are no question of their own,
+    because a page has none but those of the runs it asked for.
     """
 
-    artifacts: str
-    pinned: dict[str, Entry] = field(default_factory=dict)
-    local: list[Entry] = field(default_factory=list)
-    unreadable: list[Unreadable] = field(default_factory=list)
-    styles: dict[str, Style] = field(default_factory=dict)
+    def __init__(
+        self,
+        artifacts: str,
+        pinned: Mapping[str, Entry] | None = None,
+        local: list[Entry] | None = None,
+        unreadable: list[Unreadable] | None = None,
+        styles: Mapping[str, Style] | None = None,
+    ) -> None:
+        self.artifacts = artifacts
+        self.styles = dict(styles or {})
+        self._pinned = dict(pinned or {})
+        self._local = local or []
+        self._unreadable = unreadable or []
+        self._asked: set[str] = set()
+        self._prints: dict[str, str] = {}
 
-    @cached_property
-    def palette(self) -> str:
-        """All styles as one text, for what was rendered with them."""
-        return str(self.styles)
+    def unasked(self) -> Catalogue:
+        """The same catalogue, which nobody has asked for anything yet."""
+        other = Catalogue(self.artifacts, self._pinned, self._local, self._unreadable, self.styles)
+        other._prints = self._prints
+        return other
+
+    def asked(self) -> dict[str, str]:
+        """Each question so far → `answer`."""
+        return {question: self.answer(question) for question in sorted(self._asked)}
+
+    def answer(self, question: str) -> str:
+        """What a question is answered with, as a hash: equal where pages made of it are equal."""
+        if question not in self._prints:
+            kind, _, name = question.partition(" ")
+            told: object = not self._pinned
+            if kind == "pin":
+                told = entry_key(entry, self.styles) if (entry := self._pinned.get(name)) else None
+            elif kind == "published":
+                told = [(name, entry_key(entry, self.styles)) for name, entry in self._pinned.items()]
+            elif kind == "local":
+                broken = [(item.id, item.error.message, item.error.hint) for item in self._unreadable]
+                told = [entry_key(entry, self.styles) for entry in self._local], broken
+            self._prints[question] = hashlib.sha256(repr(told).encode()).hexdigest()
+        return self._prints[question]
 
     @property
     def empty(self) -> bool:
         """Whether nothing is published at all, as in a repository that has no run yet."""
-        return not self.pinned
+        self._asked.add("empty")
+        return not self._pinned
 
     def pin(self, name: str) -> Entry:
         """The published run of that name. Raises AnalysisError with the near matches."""
+        self._asked.add(f"pin {name}")
         try:
-            return self.pinned[name]
+            return self._pinned[name]
         except (KeyError, TypeError):
-            raise AnalysisError(f"no pin {name!r} in {store.PINS}", near(name, self.pinned)) from None
+            raise AnalysisError(f"no pin {name!r} in {store.PINS}", near(name, self._pinned)) from None
 
     def published(self) -> list[Entry]:
         """The published runs, each once however many pins it has."""
-        return list({entry.view.id: entry for entry in self.pinned.values()}.values())
+        self._asked.add("published")
+        return list({entry.view.id: entry for entry in self._pinned.values()}.values())
+
+    @property
+    def local(self) -> list[Entry]:
+        self._asked.add("local")
+        return self._local
+
+    @property
+    def unreadable(self) -> list[Unreadable]:
+        self._asked.add("local")
+        return self._unreadable
 
     def entries(self) -> Iterator[Entry]:
         """Every run that has a page."""
@@ -81,8 +126,14 @@ class Catalogue:
         yield from self.local
 
 
-def read_catalogue(settings: Settings) -> Catalogue:
-    """The runs to show.
+def entry_key(entry: Entry, styles: Mapping[str, Style]) -> str:
+    """Everything that pages show of a run: its content, how it is published, and its servers' looks."""
+    looks = [(server, styles.get(server)) for server in entry.view.head.servers]
+    return repr((entry.view.id, entry.view.key, entry.pins, entry.note, looks))
+
+
+def read_catalogue(settings: Settings, cache: Cache) -> Catalogue:
+    """The runs to show; what ``cache`` knows of them is not read again.
 
     Raises ArtifactError if a pinned run is missing, broken, incomplete or not the one that was pinned;
     an unpinned run that cannot be read is listed as such.
@@ -97,7 +148,7 @@ def read_catalogue(settings: Settings) -> Catalogue:
                 f"{artifacts / store.PINS}: pin {name!r}: no run {pin.run!r} in {artifacts}",
                 f"Restore the folder {artifacts / pin.run}, or remove the pin.",
             )
-    loaded = load(artifacts, [*pinned_ids, *local_ids])
+    loaded = load(artifacts, [*pinned_ids, *local_ids], cache)
     views: dict[str, View] = {}
     for name, pin in pins.items():
         view = loaded[pin.run]
@@ -109,9 +160,9 @@ def read_catalogue(settings: Settings) -> Catalogue:
                 f"(SHA-256 {view.manifest_sha256}, the pin says {pin.sha256})",
                 f"Restore the run folder, or pin the run as it is now in {artifacts / store.PINS}.",
             )
-        if view.run.state != "complete":
+        if view.head.state != "complete":
             raise ArtifactError(
-                f"pin {name!r}: run {pin.run!r} is {view.run.state}, not complete",
+                f"pin {name!r}: run {pin.run!r} is {view.head.state}, not complete",
                 "Complete it with `lapsheet run … --resume`, then pin it again.",
             )
         views[name] = view
@@ -134,5 +185,5 @@ def _local(loaded: dict[str, View | LapsheetError], ids: list[str]) -> tuple[lis
             unreadable.append(Unreadable(run_id, view))
         else:
             entries.append(Entry(view))
-    entries.sort(key=lambda entry: (entry.view.run.created, entry.view.id), reverse=True)
+    entries.sort(key=lambda entry: (entry.view.head.created, entry.view.id), reverse=True)
     return entries, unreadable

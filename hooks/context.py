@@ -12,6 +12,11 @@ from hooks.markup import escape
 from hooks.view import View
 
 
+def root_of(url: str) -> str:
+    """The way from an address to the site's root."""
+    return "../" * url.count("/") or "./"
+
+
 @dataclass
 class PageContext:
     """``url`` is the page's address from the site's root, as ``runs/x/``; ``root`` the way back.
@@ -25,14 +30,15 @@ class PageContext:
 
     @property
     def root(self) -> str:
-        return "../" * self.url.count("/") or "./"
+        return root_of(self.url)
 
     def link(self, target: str, html: str, attributes: str = "") -> str:
         """A relative link to an address from the site's root; ``html`` is its content."""
         return f'<a href="{escape(self.root + target)}"{attributes}>{html}</a>'
 
-    def figure(self, figure: Figure) -> str:
-        """The figure's box; its data goes into the page's file of figures."""
+    def figure(self, view: View, figure: Figure) -> str:
+        """A figure about a run, as `box`; its data goes into the page's file of figures."""
+        self.about(view)
         name = f"figure-{len(self.data.figures) + 1}"
         self.data.figures[name] = figure.spec
         return box(figure, name)

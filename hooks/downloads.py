@@ -9,15 +9,16 @@ from hooks.exports import NAMES
 from hooks.markup import details, escape, row, table
 from hooks.view import View
 from runner import store
-from runner.model import FileEntry
 
 
-def files_of(view: View) -> list[FileEntry]:
-    """The manifest and the files it lists; none of a run that is not complete, whose list is not made yet."""
-    if view.run.state != "complete":
+def files_of(view: View) -> list[tuple[str, int, str]]:
+    """Path, size and SHA-256 of the manifest and of the files it lists.
+
+    None of a run that is not complete, whose list is not made yet.
+    """
+    if view.head.state != "complete":
         return []
-    manifest = FileEntry(path=store.MANIFEST, size=view.manifest_size, sha256=view.manifest_sha256)
-    return [manifest, *view.run.files]
+    return [(store.MANIFEST, view.manifest_size, view.manifest_sha256), *view.head.files]
 
 
 def export_links(page: PageContext, entry: Entry) -> str:
@@ -37,22 +38,22 @@ def downloads_block(page: PageContext, entry: Entry) -> str:
     files = files_of(view)
     if not files:
         return f"{exports}<p>The run is {view.run.state}: its files are listed when it is complete.</p>"
-    total = sum(entry.size for entry in files)
+    total = sum(size for _, size, _ in files)
     made = "transcribed" if view.run.origin == "published" else "captured"
     summary = f"{len(files):,} files, {size(total)}, as {made}"
     return exports + details(summary, _table(page, view, files))
 
 
-def _table(page: PageContext, view: View, files: list[FileEntry]) -> str:
+def _table(page: PageContext, view: View, files: list[tuple[str, int, str]]) -> str:
     root = escape(page.root + evidence(view))
     # Paths and hashes are safe as they are: the model allows nothing that HTML would have to escape.
     rows = (
         row(
-            f'<a href="{root}{entry.path}" download>{entry.path}</a>',
-            f"{entry.size:,}",
-            f"<code>{entry.sha256}</code>",
+            f'<a href="{root}{path}" download>{path}</a>',
+            f"{count:,}",
+            f"<code>{sha256}</code>",
         )
-        for entry in files
+        for path, count, sha256 in files
     )
     return table(f"Files of run {view.id}", ["File", "Bytes", "SHA-256"], rows, "ls-files")
 

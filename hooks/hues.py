@@ -43,7 +43,7 @@ def assign(views: Iterable[View]) -> dict[str, Style]:
     """Server → style. Earlier runs come first, so that a later one does not recolour them."""
     members: dict[str, list[str]] = {}
     for view in views:
-        for server in sorted(str(value) for value in view.dimensions.get("server", [])):
+        for server in view.head.servers:
             family = members.setdefault(server.split("-")[0], [])
             if server not in family:
                 family.append(server)

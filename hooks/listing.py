@@ -62,7 +62,7 @@ def banner(entry: Entry) -> str:
     if entry.local:
         words.append("Local, not published: no pin names this run, so a published site does not have it.")
     if run.state == "running":
-        taken, wanted = len(entry.view.attempts), run.samples
+        taken, wanted = entry.view.head.taken, run.samples
         words.append(f"In progress: {taken} of {wanted} samples taken so far.")
     elif run.state == "interrupted":
         words.append("Interrupted: samples are missing. `lapsheet run … --resume` completes it.")
@@ -110,7 +110,7 @@ def _row(page: PageContext, entry: Entry, second: str) -> str:
         escape(second),
         dated(view.run).removeprefix("Captured "),
         escape(summary_line(view)),
-        "–" if view.run.origin == "published" else f"{len(view.attempts):,}",
+        "–" if view.run.origin == "published" else f"{view.head.taken:,}",
     )
 
 

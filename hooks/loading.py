@@ -1,55 +1,123 @@
 """Runs from disk to views: read once for each content, summarised in one pass.
 
-MkDocs keeps hook modules over the rebuilds of ``mkdocs serve``, so the cache does too; it is keyed by
-content, so that a touched file costs a hash and a changed one is never missed.
+What is known of a content from an earlier build is not read again: its view then reads when it is asked for
+more than its head. MkDocs keeps hook modules over the rebuilds of ``mkdocs serve``, so the views are kept
+too; they are keyed by content, so that a touched file costs a hash and a changed one is never missed.
 """
 
 from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from hooks.attempts import Attempt, Attempts, Columns, attempts_of
-from hooks.view import View
+import orjson
+
+from hooks.attempts import Attempts, Columns, read_attempts
+from hooks.cache import NO_CACHE, Cache
+from hooks.view import Head, View
 from runner import store
 from runner.errors import ArtifactError, LapsheetError
-from runner.model import Run, Sample
+from runner.model import Run
 
 Loaded = dict[str, View | LapsheetError]
 
-_cache: dict[str, View] = {}
+_views: dict[str, StoredView] = {}
+_HEAD = "head"
 
 
-@dataclass(frozen=True)
-class _Read:
-    """A run that was read, without its samples."""
+class StoredView(View):
+    """A view of a run folder, which reads what it is asked for and was not read yet.
 
-    key: str
-    manifest_sha256: str
-    manifest_size: int
-    run: Run
-    attempts: Attempts
+    Raises ArtifactError where the folder has changed since it was loaded.
+    """
+
+    def __init__(self, folder: Path, key: str, manifest: bytes, samples_sha256: str) -> None:
+        known = {
+            "id": folder.name,
+            "key": key,
+            "manifest_sha256": hashlib.sha256(manifest).hexdigest(),
+            "manifest_size": len(manifest),
+            "folder": folder,
+            "fragments": {},
+            "samples_sha256": samples_sha256,
+        }
+        self.__dict__.update(known)
+
+    @cached_property
+    def run(self) -> Run:
+        return store.read_manifest(self.folder, self._bytes(store.MANIFEST, self.manifest_sha256))
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        data = self._bytes(store.SAMPLES, self.__dict__["samples_sha256"])
+        return read_attempts(self.folder, self.run, data)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return _summaries([self])[self.id]
+
+    def _bytes(self, name: str, sha256: str) -> bytes | None:
+        data = _bytes(self.folder / name)
+        if hashlib.sha256(data or b"").hexdigest() != sha256:
+            raise ArtifactError(f"{self.folder / name}: changed while the site was built", "Build it again.")
+        return data
 
 
-def load(artifacts: Path, ids: Iterable[str]) -> Loaded:
+def load(artifacts: Path, ids: Iterable[str], cache: Cache = NO_CACHE) -> Loaded:
     """The runs of these folders: a view each, or what is wrong with it.
 
     A manifest that lists its files is held to them: a missing file, another size, an LFS pointer or
     other bytes of the samples are errors. The hashes of raw files are checked where they are copied.
     """
-    ids = list(ids)
+    found: Loaded = {}
+    fresh: list[StoredView] = []
     with _uncollected():
-        found = _load(artifacts, ids)
-    kept = {view.key: view for view in found.values() if isinstance(view, View)}
-    _cache.clear()
-    _cache.update(kept)
-    return {run_id: found[run_id] for run_id in ids}
+        for run_id in ids:
+            try:
+                view, read = _open(artifacts / run_id, cache)
+            except LapsheetError as error:
+                found[run_id] = error
+                continue
+            found[run_id] = view
+            if read:
+                fresh.append(view)
+        found |= _analysed(fresh)
+    for view in fresh:
+        if found[view.id] is view:
+            cache.put(_HEAD, view.key, [orjson.dumps(view.head)])
+    kept = {view.key: view for view in found.values() if isinstance(view, StoredView)}
+    _views.clear()
+    _views.update(kept)
+    return found
+
+
+def analyse(views: Iterable[View]) -> None:
+    """Read and summarise, in one pass, the views that were not; what is wrong is told when it is used."""
+    with _uncollected():
+        wanting = [v for v in views if isinstance(v, StoredView) and "columns" not in v.__dict__]
+        _analysed(wanting)
+
+
+def _analysed(views: list[StoredView]) -> Loaded:
+    """Give views their columns; what is wrong with a view stands in its place."""
+    if not views:
+        return {}
+    found: Loaded = dict.fromkeys([view.id for view in views], ArtifactError(""))
+    try:
+        for view, columns in zip(views, _summaries(views).values(), strict=True):
+            view.__dict__["columns"] = columns
+            found[view.id] = view
+    except LapsheetError as error:
+        if len(views) == 1:
+            return {views[0].id: error}
+        # It is one run's fault, and no other shall suffer for it.
+        return {run_id: one for view in views for run_id, one in _analysed([view]).items()}
+    return found
 
 
 @contextmanager
@@ -68,68 +136,30 @@ def _uncollected() -> Iterator[None]:
         gc.freeze()
 
 
-def _load(artifacts: Path, ids: list[str]) -> Loaded:
-    found: Loaded = {}
-    fresh: dict[str, _Read] = {}
-
-    def read() -> Iterator[store.StoredRun]:
-        """Each run that is not in the cache, one after the other, while the summary is being made."""
-        for run_id in ids:
-            folder = artifacts / run_id
-            try:
-                manifest, samples = _bytes(folder / store.MANIFEST), _bytes(folder / store.SAMPLES)
-                sha = hashlib.sha256(manifest or b"").hexdigest()
-                samples_sha = hashlib.sha256(samples or b"").hexdigest()
-                key = hashlib.sha256(f"{run_id} {sha} {samples_sha}".encode()).hexdigest()
-                if key in _cache:
-                    _check_files(folder, _cache[key].run, samples_sha)
-                    found[run_id] = _cache[key]
-                    continue
-                run = store.read_manifest(folder, manifest)
-                lines = store.read_lines(folder, Attempt, samples)
-                _check_files(folder, run, samples_sha)
-                _check_cases(folder, run, lines)
-                attempts = attempts_of(run, lines)
-            except LapsheetError as error:
-                found[run_id] = error
-                continue
-            fresh[run_id] = _Read(key, sha, len(manifest or b""), run, attempts)
-            # The summary takes of a sample what an Attempt has.
-            yield store.StoredRun(folder, run, cast("list[Sample]", lines))
-
-    runs = read()
-    first = next(runs, None)
-    if first is None:
-        return found
-    # Imported here because pandas is the largest part of the start, and a build that finds every run
-    # in the cache does not need it.
-    from runner.analysis import summary
-
-    try:
-        frame = summary(chain([first], runs))
-    except LapsheetError as error:
-        if len(ids) == 1:
-            return dict.fromkeys(ids, error)
-        # It is one run's fault, and no other shall suffer for it.
-        return {run_id: loaded for one in ids for run_id, loaded in _load(artifacts, [one]).items()}
-    parts = _parts(frame)
-    for run_id, one in fresh.items():
-        columns = _own(parts.get(run_id, {}), one.run)
-        folder = artifacts / run_id
-        found[run_id] = View(
-            run_id, one.key, one.manifest_sha256, one.manifest_size, folder, one.run, one.attempts, columns
-        )
-    return found
+def _open(folder: Path, cache: Cache) -> tuple[StoredView, bool]:
+    """The view of a run folder whose files are as its manifest says, and whether it was read now."""
+    manifest, samples = _bytes(folder / store.MANIFEST), _bytes(folder / store.SAMPLES)
+    sha = hashlib.sha256(manifest or b"").hexdigest()
+    samples_sha = hashlib.sha256(samples or b"").hexdigest()
+    key = hashlib.sha256(f"{folder.name} {sha} {samples_sha}".encode()).hexdigest()
+    known = _views.get(key)
+    if known is not None and known.folder == folder:
+        _check_files(folder, known.head.files, samples_sha)
+        return known, False
+    view = StoredView(folder, key, manifest or b"", samples_sha)
+    if (parts := cache.get(_HEAD, key)) is not None:
+        view.__dict__["head"] = _head(parts[0])
+        _check_files(folder, view.head.files, samples_sha)
+        return view, False
+    view.__dict__["run"] = run = store.read_manifest(folder, manifest)
+    view.__dict__["attempts"] = read_attempts(folder, run, samples)
+    _check_files(folder, view.head.files, samples_sha)
+    return view, True
 
 
-def _check_cases(folder: Path, run: Run, lines: list[Attempt]) -> None:
-    cases = {case.id for case in run.cases}
-    for number, line in enumerate(lines, 1):
-        if line.case not in cases:
-            raise ArtifactError(
-                f"{folder / store.SAMPLES}, line {number}: unknown case {line.case!r}",
-                "The samples are of another run, or the manifest is.",
-            )
+def _head(data: bytes) -> Head:
+    stored = orjson.loads(data)
+    return Head(**(stored | {"files": [tuple(entry) for entry in stored["files"]]}))
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -142,27 +172,53 @@ def _bytes(path: Path) -> bytes | None:
         raise ArtifactError(f"{path}: {error.strerror}", "Check the file's permissions.") from None
 
 
-def _check_files(folder: Path, run: Run, samples_sha: str) -> None:
-    for entry in run.files:
-        path = folder / entry.path
+def _check_files(folder: Path, files: Iterable[tuple[str, int, str]], samples_sha: str) -> None:
+    for name, wanted, sha256 in files:
+        path = folder / name
         try:
             size = path.stat().st_size
         except OSError:
             raise ArtifactError(
                 f"{path}: missing", "Restore it: `git checkout` the run folder, or `git lfs pull`."
             ) from None
-        if size != entry.size:
+        if size != wanted:
             if size < 1024 and store.is_pointer(path.read_bytes()):
                 raise ArtifactError(f"{path}: a Git LFS pointer, not the file", "Run `git lfs pull` first.")
             raise ArtifactError(
-                f"{path}: {size} bytes, the manifest says {entry.size}",
+                f"{path}: {size} bytes, the manifest says {wanted}",
                 "The run was altered after its capture; restore it, or capture it again.",
             )
-        if entry.path == store.SAMPLES and entry.sha256 != samples_sha:
+        if name == store.SAMPLES and sha256 != samples_sha:
             raise ArtifactError(
                 f"{path}: its SHA-256 is not the manifest's",
                 "The run was altered after its capture; restore it, or capture it again.",
             )
+
+
+def _summaries(views: Sequence[View]) -> dict[str, Columns]:
+    """Run → the columns of its summary, in the order of ``views``. Raises as `runner.analysis.summary`."""
+    # Imported here because pandas is the largest part of the start, and a build that finds every run
+    # in the cache does not need it.
+    from runner.analysis import summary
+    from runner.frames import Taken
+
+    def taken(view: View) -> Taken:
+        told, columns = view.attempts, view.attempts.columns
+        return Taken(
+            run=view.run,
+            case=columns["case"],
+            repeat=columns["repeat"],
+            attempt=columns["attempt"],
+            order=columns["order"],
+            status=columns["status"],
+            reasons=columns["reasons"],
+            flags=columns["flags"],
+            limited_by=told.limited_by,
+            metrics={key: columns[key] for key in told.metrics},
+        )
+
+    parts = _parts(summary(map(taken, views)))
+    return {view.id: _own(parts.get(view.id, {}), view.run) for view in views}
 
 
 def _parts(frame: Any) -> dict[str, Columns]:

@@ -9,8 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hooks.blocks import chart_block, table_block
-from hooks.catalogue import Catalogue, Entry
+import orjson
+
+from hooks.blocks import table_block
+from hooks.cache import Cache
+from hooks.catalogue import Catalogue, Entry, entry_key
+from hooks.chart_blocks import chart_block
 from hooks.context import PageContext
 from hooks.controls import headroom_block
 from hooks.downloads import downloads_block, export_links
@@ -26,6 +30,7 @@ from hooks.published import published_sections
 
 SOURCE = "runs/{}/index.md"
 METRICS = ("rps", "p99")
+_CACHED = "page"
 PROBE_METRICS = ("probe_headers_p50", "probe_headers_p99", "probe_gap_p50")
 # They would make the index that every page loads grow with every run.
 META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation"]}
@@ -43,16 +48,28 @@ class RunPage:
     figures: tuple[str, bytes] | None
 
 
-def run_page(catalogue: Catalogue, entry: Entry, url: str) -> RunPage:
-    """The page of a run at that address; kept with the run while its content is the same."""
-    key = (url, entry.pins, entry.note, catalogue.palette)
-    kept = entry.view.fragments
-    if key not in kept:
-        kept.clear()
-        kept[key] = _render(PageContext(catalogue, url), entry)
-        entry.view.forget()
-    page: RunPage = kept[key]
+def run_page(catalogue: Catalogue, entry: Entry, url: str, cache: Cache) -> RunPage:
+    """The page of a run at that address, from the cache where it is there."""
+    key = _key(catalogue, entry, url)
+    parts = cache.get(_CACHED, key)
+    if parts is not None:
+        html, headings, path, content = parts
+        figures = (path.decode(), content) if path else None
+        return RunPage(html.decode(), orjson.loads(headings), figures)
+    page = _render(PageContext(catalogue, url), entry)
+    entry.view.forget()
+    script, content = page.figures or ("", b"")
+    cache.put(_CACHED, key, [page.html.encode(), orjson.dumps(page.headings), script.encode(), content])
     return page
+
+
+def is_cached(catalogue: Catalogue, entry: Entry, url: str, cache: Cache) -> bool:
+    """Whether `run_page` will most likely not have to render it."""
+    return cache.has(_CACHED, _key(catalogue, entry, url))
+
+
+def _key(catalogue: Catalogue, entry: Entry, url: str) -> str:
+    return f"{url} {entry_key(entry, catalogue.styles)}"
 
 
 def _render(page: PageContext, entry: Entry) -> RunPage:

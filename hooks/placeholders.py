@@ -6,6 +6,7 @@ Free text then cannot be read as Markdown, and tables do not slow the conversion
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from hooks.template import PageError
 
@@ -18,9 +19,16 @@ _ALONE = re.compile(f"<p>{_OPEN}(\\d+){_CLOSE}</p>")
 class Placeholders:
     """The placeholders of one page, by number."""
 
-    def __init__(self) -> None:
-        self._inline: dict[int, str] = {}
-        self._block: dict[int, str] = {}
+    def __init__(
+        self, inline: Mapping[str, str] | None = None, block: Mapping[str, str] | None = None
+    ) -> None:
+        self._inline = {int(number): html for number, html in (inline or {}).items()}
+        self._block = {int(number): html for number, html in (block or {}).items()}
+
+    def held(self) -> dict[str, dict[str, str]]:
+        """What is held, as the arguments that make the same again."""
+        kinds = {"inline": self._inline, "block": self._block}
+        return {kind: {str(number): html for number, html in of.items()} for kind, of in kinds.items()}
 
     def inline(self, html: str) -> str:
         """A placeholder for HTML that may stand within a sentence."""

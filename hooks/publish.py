@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hooks.addresses import evidence, folder, receipts
+from hooks.cache import Cache
 from hooks.catalogue import Catalogue
 from hooks.downloads import files_of
-from hooks.exports import export
+from hooks.exports import NAMES, export
 from hooks.figures import PLOTLY
 from hooks.receipts import receipts_script
+from hooks.view import View
 from runner.errors import ArtifactError, LapsheetError
 
 # Plotly with only the traces that the site draws, and the command that builds it.
@@ -23,14 +25,15 @@ BUILD = "npm --prefix bundle ci --omit=dev && npm --prefix bundle run build"
 _CHUNK = 1 << 20
 
 
-def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, serving: bool) -> None:
+def write(
+    figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, cache: Cache, *, serving: bool
+) -> None:
     """Write below ``site``: figures (path → content) with Plotly, and of each run exports,
     receipts and its own files.
 
     A published run's files are copied, and each hash is checked on the way, so that no page can show one
     hash and offer another file: raises ArtifactError naming it. A local run's folder is only linked to,
-    and while ``serving`` so is every run's, because MkDocs then empties the site at every change; for
-    the same reason exports are then kept for the next build.
+    and while ``serving`` so is every run's, because MkDocs then empties the site at every change.
     """
     for path, content in figures.items():
         _place(site / path).write_bytes(content)
@@ -38,18 +41,25 @@ def write(figures: Mapping[str, bytes], catalogue: Catalogue, site: Path, *, ser
         shutil.copyfile(plotly_script(), _place(site / PLOTLY))
     for entry in catalogue.entries():
         view = entry.view
-        exports = view.exports or export(view)
-        if serving:
-            view.exports.update(exports)
-        for name, content in exports.items():
-            (site / folder(view) / name).write_bytes(content)
-        (site / receipts(view)).write_bytes(receipts_script(view))
+        for path, content in _derived(view, cache).items():
+            (site / path).write_bytes(content)
         target = site / evidence(view)
         if serving or entry.local:
             target.symlink_to(view.folder.absolute(), target_is_directory=True)
         else:
-            for file in files_of(view):
-                _copy(view.folder / file.path, _place(target / file.path), file.size, file.sha256)
+            for path, size, sha256 in files_of(view):
+                _copy(view.folder / path, _place(target / path), size, sha256)
+
+
+def _derived(view: View, cache: Cache) -> dict[str, bytes]:
+    """A run's exports and receipts: path from the site's root → content."""
+    paths = [*(folder(view) + name for name in NAMES), receipts(view)]
+    contents = cache.get("files", view.key)
+    if contents is None:
+        made = export(view)
+        contents = [*(made[name] for name in NAMES), receipts_script(view)]
+        cache.put("files", view.key, contents)
+    return dict(zip(paths, contents, strict=True))
 
 
 def _place(path: Path) -> Path:

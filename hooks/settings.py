@@ -9,21 +9,26 @@ from typing import Any
 
 from runner.errors import LapsheetError
 
-_KEYS = {"artifacts", "local"}
+_KEYS = {"artifacts", "cache", "local"}
+_OFF = (False, "off", "0", 0)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """``artifacts`` is the folder of runs and pins; ``local`` whether unpinned runs are shown too."""
+    """``artifacts`` is the folder of runs and pins; ``local`` whether unpinned runs are shown too.
+
+    ``cache`` is the folder for what the next build need not make again; None for none.
+    """
 
     artifacts: Path
     local: bool
+    cache: Path | None = None
 
 
 def read_settings(extra: Mapping[str, Any], config_file: str | None, *, serving: bool) -> Settings:
     """The settings, from MkDocs' ``extra`` mapping.
 
-    A relative folder is relative to mkdocs.yml. Where ``local`` is not set, unpinned runs are shown in
+    Relative folders are relative to mkdocs.yml. Where ``local`` is not set, unpinned runs are shown in
     ``mkdocs serve`` only. Raises LapsheetError naming the key.
     """
     table = extra.get("lapsheet") or {}
@@ -43,5 +48,15 @@ def read_settings(extra: Mapping[str, Any], config_file: str | None, *, serving:
             f"extra.lapsheet.local (LAPSHEET_LOCAL) must be 0 or 1, not {local!r}",
             "Leave it out to show unpinned runs in `mkdocs serve` only.",
         )
+    cache = table.get("cache", ".cache/lapsheet")
+    if cache not in _OFF and (not isinstance(cache, str) or not cache):
+        raise LapsheetError(
+            f"extra.lapsheet.cache (LAPSHEET_CACHE) must be a folder or off, not {cache!r}",
+            "Leave it out to keep the cache in .cache/lapsheet.",
+        )
     base = Path(config_file).parent if config_file else Path()
-    return Settings(base / artifacts, serving if local is None else bool(local))
+    return Settings(
+        artifacts=base / artifacts,
+        local=serving if local is None else bool(local),
+        cache=None if cache in _OFF else base / cache,
+    )

@@ -18,13 +18,14 @@ from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import get_toc
 
 from hooks import figures, pages, publish
-from hooks.calls import Calls
+from hooks.cache import NO_CACHE, Cache
 from hooks.catalogue import Catalogue, Entry, read_catalogue
-from hooks.context import PageContext
+from hooks.context import root_of
 from hooks.description import describe
+from hooks.loading import analyse
 from hooks.placeholders import has_placeholder
+from hooks.resolving import Resolved, resolve_page
 from hooks.settings import read_settings
-from hooks.template import resolve
 from runner.errors import LapsheetError
 
 T = TypeVar("T")
@@ -40,16 +41,17 @@ class Build:
     write.
     """
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, cache: Cache) -> None:
         self.catalogue = catalogue
+        self.cache = cache
         self.runs: dict[str, Entry] = {}
-        self.calls: dict[str, Calls] = {}
+        self.resolved: dict[str, Resolved] = {}
         self.figures: dict[str, bytes] = {}
         self.pages: dict[str, str] = {}
 
 
 _serving = False
-_build = Build(Catalogue(""))
+_build = Build(Catalogue(""), NO_CACHE)
 
 
 def on_startup(*, command: str, **_: Any) -> None:
@@ -60,15 +62,20 @@ def on_startup(*, command: str, **_: Any) -> None:
 def on_pre_build(*, config: MkDocsConfig) -> None:
     """Read the runs, before MkDocs empties the site: what is broken leaves the last good one in place."""
     global _build
-    _build = Build(_told(lambda: _read(config)))
+    _build = _told(lambda: _read(config))
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add a page for each run."""
+    wanting = []
     for entry in _build.catalogue.entries():
         uri = pages.SOURCE.format(entry.view.id)
         _build.runs[uri] = entry
-        files.append(File.generated(config, uri, content=" ", inclusion=InclusionLevel.NOT_IN_NAV))
+        file = File.generated(config, uri, content=" ", inclusion=InclusionLevel.NOT_IN_NAV)
+        files.append(file)
+        if not pages.is_cached(_build.catalogue, entry, file.url, _build.cache):
+            wanting.append(entry.view)
+    analyse(wanting)
     return files
 
 
@@ -80,17 +87,18 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         return ""
     if has_placeholder(markdown):
         raise PluginError(f"{uri}: contains U+E000 or U+E001: remove these private-use characters.")
-    calls = _build.calls[uri] = Calls(PageContext(_build.catalogue, page.url))
     # Front matter was taken off the top, and a message must name the line of the file.
     first = page.file.content_string.count("\n") - markdown.count("\n") + 1
-    return _told(lambda: resolve(markdown, calls.functions(), uri, first))
+    made = _told(lambda: resolve_page(_build.catalogue, _build.cache, uri, page.url, markdown, first))
+    _build.resolved[uri] = made
+    return made.markdown
 
 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in what the calls made, or the run's page."""
     uri = page.file.src_uri
     if uri in _build.runs:
-        made = _told(lambda: pages.run_page(_build.catalogue, _build.runs[uri], page.url))
+        made = _told(lambda: pages.run_page(_build.catalogue, _build.runs[uri], page.url, _build.cache))
         page.toc = get_toc(made.headings)  # type: ignore[arg-type]
         if made.figures:
             _build.figures.update([made.figures])
@@ -99,13 +107,12 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
         return _LATER
     if any(has_placeholder(item.title) for item in _headings(page.toc)):
         raise PluginError(f"{uri}: a call stands in a heading. Give it a paragraph of its own.")
-    calls = _build.calls[uri]
-    html = _told(lambda: calls.places.fill(html, uri))
+    resolved = _build.resolved[uri]
+    html = _told(lambda: resolved.places.fill(html, uri))
     page.meta.setdefault("description", describe(html))
-    if calls.page.data:
-        path, content = figures.script(page.url, calls.page.data)
-        _build.figures[path] = content
-        html += figures.source(path, calls.page.root)
+    if resolved.figures:
+        _build.figures.update([resolved.figures])
+        html += figures.source(resolved.figures[0], root_of(page.url))
     return html
 
 
@@ -118,16 +125,18 @@ def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Write figures, exports and copies of the runs' files."""
     site = Path(config.site_dir)
-    _told(lambda: publish.write(_build.figures, _build.catalogue, site, serving=_serving))
+    _told(lambda: publish.write(_build.figures, _build.catalogue, site, _build.cache, serving=_serving))
+    _build.cache.prune()
 
 
-def _read(config: MkDocsConfig) -> Catalogue:
+def _read(config: MkDocsConfig) -> Build:
     settings = read_settings(config.extra, config.config_file_path, serving=_serving)
-    catalogue = read_catalogue(settings)
+    cache = Cache(settings.cache)
+    catalogue = read_catalogue(settings, cache)
     for item in catalogue.unreadable:
         # Not a warning: a run that is being written must not fail a strict build. The page tells it too.
         log.info("Skipped local run %s: %s", item.id, item.error.message)
-    return catalogue
+    return Build(catalogue, cache)
 
 
 def _headings(toc: Any) -> list[Any]:

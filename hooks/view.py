@@ -38,12 +38,27 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Head:
+    """What catalogue, hues and copies need of a run, which need not be read for it.
+
+    ``created`` in seconds since the epoch; ``servers`` sorted; ``taken`` the number of attempts; ``files`` are
+    path, size and SHA-256 of what the manifest lists.
+    """
+
+    state: str
+    created: float
+    servers: list[str]
+    taken: int
+    files: list[tuple[str, int, str]]
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """A run that was read and summarised; its samples are in `Attempts`, and as files.
 
     ``id`` is its folder's name, and its name in every address; ``columns`` those of
     `runner.analysis.summary`. ``key`` is the hash of manifest and samples: two views of one key show the
-    same. ``fragments`` and ``exports`` hold what was rendered, for later builds.
+    same. ``fragments`` holds what was made of it on the way to a page, and is needed again.
     """
 
     id: str
@@ -54,8 +69,18 @@ class View:
     run: Run
     attempts: Attempts
     columns: Columns
-    fragments: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    exports: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    fragments: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def head(self) -> Head:
+        run = self.run
+        return Head(
+            state=run.state,
+            created=run.created.timestamp(),
+            servers=sorted(str(value) for value in self.dimensions.get("server", [])),
+            taken=len(self.attempts),
+            files=[(entry.path, entry.size, entry.sha256) for entry in run.files],
+        )
 
     @cached_property
     def cases(self) -> dict[str, Case]:
@@ -153,13 +178,7 @@ class View:
         not have, and if no case is left.
         """
         self.metric(metric)
-        for name, value in where.items():
-            if name not in self.dimensions:
-                raise AnalysisError(f"run {self.id} has no dimension {name!r}", near(name, self.dimensions))
-            if value not in self.dimensions[name]:
-                raise AnalysisError(
-                    f"run {self.id} has no {name} {value!r}", near(value, self.dimensions[name])
-                )
+        self.must_have(where)
         rows = [
             row
             for row in self.rows(metric)
@@ -168,6 +187,16 @@ class View:
         if not rows:
             raise AnalysisError(f"run {self.id} has no case with {_words(where)}")
         return rows
+
+    def must_have(self, where: Mapping[str, Any]) -> None:
+        """Raise AnalysisError with the near matches for a dimension or value that no case has."""
+        for name, value in where.items():
+            if name not in self.dimensions:
+                raise AnalysisError(f"run {self.id} has no dimension {name!r}", near(name, self.dimensions))
+            if value not in self.dimensions[name]:
+                raise AnalysisError(
+                    f"run {self.id} has no {name} {value!r}", near(value, self.dimensions[name])
+                )
 
     def one(self, metric: str, where: Mapping[str, Any]) -> Row:
         """The one row that these values single out. Raises AnalysisError naming what is left open."""

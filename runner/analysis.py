@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from runner.frames import CASE_COLUMNS, SUMMARY_COLUMNS, Frames, attempts, frames, long
+from runner.frames import CASE_COLUMNS, SUMMARY_COLUMNS, Frames, Taken, attempts, frames, long
 from runner.ladder import NOT_REACHED
 from runner.metrics import METRICS
 from runner.model import PUBLISHED
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-def summary(runs: Iterable[StoredRun]) -> pd.DataFrame:
+def summary(runs: Iterable[StoredRun | Taken]) -> pd.DataFrame:
     """One row a run, case and metric, in the order of runs, cases and the metric registry.
 
     Columns: run, case, series, role, twin_of, one a dimension, environment, metric, then

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,8 @@ import pandas as pd
 
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
-from runner.model import SATURATED, Sample, rounds
+from runner.model import SATURATED, Run, Sample, rounds
 from runner.store import StoredRun
-
-# A load generator (or upstream) with a CPU or a thread this busy may itself be what limits the figure.
 
 CASE_COLUMNS = ["run", "case", "series", "role", "twin_of"]
 ATTEMPT_COLUMNS = ["repeat", "attempt", "order", "status", "reasons", "flags", "floor"]
@@ -44,7 +43,27 @@ class Frames:
     dimensions: list[str]
 
 
-def frames(runs: Iterable[StoredRun]) -> Frames:
+@dataclass(frozen=True)
+class Taken:
+    """What the frames take of a run: its manifest, and of its attempts one list each, in stored order.
+
+    ``reasons`` and ``flags`` are codes joined by "; "; ``limited_by`` the roles that were saturated, joined
+    by ", ", empty where the server itself set the figure; ``metrics`` the values of each, None for none.
+    """
+
+    run: Run
+    case: Sequence[str]
+    repeat: Sequence[int]
+    attempt: Sequence[int]
+    order: Sequence[int]
+    status: Sequence[str]
+    reasons: Sequence[str]
+    flags: Sequence[str]
+    limited_by: Sequence[str]
+    metrics: Mapping[str, Sequence[float | None]]
+
+
+def frames(runs: Iterable[StoredRun | Taken]) -> Frames:
     """The frames of some runs, in one pass that keeps no sample, so that ``runs`` may be read as it goes.
 
     Raises AnalysisError if a sample or a twin names a case its run does not have, if a case has two
@@ -52,9 +71,10 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
     """
     cases: list[dict[str, Any]] = []
     dimensions: dict[str, None] = {}
-    records: list[tuple[Any, ...]] = []
-    for stored in runs:
-        run, first = stored.run, len(cases)
+    columns: dict[str, list[Any]] = {name: [] for name in ("number", *_TAKEN)}
+    values: dict[str, list[float | None]] = {}
+    for one in runs:
+        run, first, before = one.run, len(cases), len(columns["number"])
         known = {case.id: first + position for position, case in enumerate(run.cases)}
         for case in run.cases:
             dimensions.update(dict.fromkeys(case.dimensions))
@@ -62,82 +82,97 @@ def frames(runs: Iterable[StoredRun]) -> Frames:
                 raise AnalysisError(f"run {run.id}: {case.id!r} is the twin of unknown case {case.twin_of!r}")
             cases.append(
                 case.dimensions
-                | {"run": run.id, "case": case.id, "series": case.series, "role": case.role}
-                | {"twin_of": case.twin_of, "environment": case.environment, "kind": run.kind}
-                | {"origin": run.origin}
-                | {"wanted": len(rounds(case, run.parameters))}
+                | {
+                    "run": run.id,
+                    "case": case.id,
+                    "series": case.series,
+                    "role": case.role,
+                    "twin_of": case.twin_of,
+                    "environment": case.environment,
+                    "kind": run.kind,
+                    "origin": run.origin,
+                    # Of what was published there is one figure a case, of however many samples.
+                    "wanted": 1 if run.origin == "published" else len(rounds(case, run.parameters)),
+                }
             )
-        if run.origin == "published":  # one figure a case, of however many samples
-            for described in cases[first:]:
-                described["wanted"] = 1
-        accepted: set[tuple[str, int]] = set()
-        for sample in stored.samples:
-            if sample.case not in known:
-                raise AnalysisError(f"run {run.id}: a sample of unknown case {sample.case!r}")
-            if sample.status == "accepted":
-                if (sample.case, sample.repeat) in accepted:
-                    place = f"case {sample.case!r}, round {sample.repeat}"
-                    raise AnalysisError(f"run {run.id}: {place}: two accepted attempts, one is possible")
-                accepted.add((sample.case, sample.repeat))
-            number = known[sample.case]
-            records.append(_record(number, sample, cases[number]["role"]))
+        part = one if isinstance(one, Taken) else taken(one)
+        _check_attempts(part)
+        columns["number"] += [known[case] for case in part.case]
+        for name in _TAKEN:
+            columns[name] += getattr(part, name)
+        for key, found in part.metrics.items():
+            column = values.setdefault(key, [])
+            column += [None] * (before - len(column))
+            column += found
     clash = RESERVED.intersection(dimensions)
     if clash:
         raise AnalysisError(f"a dimension is named {min(clash)!r}, which is a column's name", "Rename it.")
-    columns = [*CASE_COLUMNS, *dimensions, "environment", "kind", "origin", "wanted"]
-    table = {name: pd.Series([case.get(name) for case in cases], dtype=object) for name in columns}
-    columns_of = list(zip(*records, strict=True)) or [()] * len(_RECORD)
+    names = [*CASE_COLUMNS, *dimensions, "environment", "kind", "origin", "wanted"]
+    table = {name: pd.Series([case.get(name) for case in cases], dtype=object) for name in names}
     return Frames(
         cases=pd.DataFrame(table).astype({"wanted": "int64"}),
-        attempts=_attempts(*columns_of[:-1]),
-        values=_values(columns_of[-1]),
+        attempts=_attempts(columns),
+        values=_values(values, len(columns["number"])),
         dimensions=list(dimensions),
     )
 
 
-_RECORD = ["number", "repeat", "attempt", "order", "status", "reasons", "flags", "limited_by", "metrics"]
+_TAKEN = ["repeat", "attempt", "order", "status", "reasons", "flags", "limited_by"]
 
 
-def _record(number: int, sample: Sample, role: str) -> tuple[Any, ...]:
-    """What the frames need of a sample, by `_RECORD`."""
-    return (
-        number,
-        sample.repeat,
-        sample.attempt,
-        sample.order,
-        sample.status,
-        _codes(sample.reasons) if sample.reasons else "",
-        _codes(sample.flags) if sample.flags else "",
-        _limited_by(sample, role),
-        sample.metrics,
+def taken(stored: StoredRun) -> Taken:
+    """What the frames take of a stored run. Raises AnalysisError for a sample of an unknown case."""
+    run, samples = stored.run, stored.samples
+    roles: dict[str, str] = {case.id: case.role for case in run.cases}
+    for sample in samples:
+        if sample.case not in roles:
+            raise AnalysisError(f"run {run.id}: a sample of unknown case {sample.case!r}")
+    keys = dict.fromkeys(key for sample in samples for key in sample.metrics)
+    return Taken(
+        run=run,
+        case=[sample.case for sample in samples],
+        repeat=[sample.repeat for sample in samples],
+        attempt=[sample.attempt for sample in samples],
+        order=[sample.order for sample in samples],
+        status=[sample.status for sample in samples],
+        reasons=[_codes(sample.reasons) for sample in samples],
+        flags=[_codes(sample.flags) for sample in samples],
+        limited_by=[_limited_by(sample, roles[sample.case]) for sample in samples],
+        metrics={key: [sample.metrics.get(key) for sample in samples] for key in keys},
     )
 
 
-def _attempts(*columns: Sequence[Any]) -> pd.DataFrame:
-    """The columns of `_RECORD` up to the metrics, as a frame."""
+def _check_attempts(part: Taken) -> None:
+    """Raise AnalysisError if a case has two accepted attempts in one round."""
+    told = zip(part.case, part.repeat, part.status, strict=True)
+    accepted = [(case, repeat) for case, repeat, status in told if status == "accepted"]
+    if len(set(accepted)) < len(accepted):
+        case, repeat = next(place for place, count in Counter(accepted).items() if count > 1)
+        place = f"case {case!r}, round {repeat}"
+        raise AnalysisError(f"run {part.run.id}: {place}: two accepted attempts, one is possible")
+
+
+def _attempts(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The attempts' frame from its columns."""
     whole = {"number", "repeat", "attempt", "order"}
     table: dict[str, Any] = {
-        name: np.array(values, dtype="int64") if name in whole else pd.Series(list(values), dtype=object)
-        for name, values in zip(_RECORD[:-1], columns, strict=True)
+        name: np.array(values, dtype="int64") if name in whole else pd.Series(values, dtype=object)
+        for name, values in columns.items()
     }
-    floor = np.array([bool(limit) for limit in table["limited_by"]], dtype=bool)
+    floor = np.array([bool(limit) for limit in columns["limited_by"]], dtype=bool)
     return pd.DataFrame(table | {"floor": floor})
 
 
-def _values(metrics: Sequence[dict[str, float]]) -> pd.DataFrame:
+def _values(metrics: dict[str, list[float | None]], size: int) -> pd.DataFrame:
     """One column a metric: registered ones in the registry's order, then any others by name."""
-    seen: set[str] = set()
-    for found in metrics:
-        seen.update(found)
-    keys = [key for key in METRICS if key in seen] + sorted(seen - METRICS.keys())
-    return pd.DataFrame(
-        {key: np.array([found.get(key, np.nan) for found in metrics], dtype=float) for key in keys},
-        index=pd.RangeIndex(len(metrics)),
-    )
+    keys = [key for key in METRICS if key in metrics] + sorted(metrics.keys() - METRICS.keys())
+    for column in metrics.values():
+        column += [None] * (size - len(column))
+    return pd.DataFrame({key: np.array(metrics[key], dtype=float) for key in keys}, index=pd.RangeIndex(size))
 
 
 def _codes(notes: Iterable[Any]) -> str:
-    return "; ".join(dict.fromkeys(note.code for note in notes))
+    return "; ".join(dict.fromkeys(note.code for note in notes)) if notes else ""
 
 
 def _limited_by(sample: Sample, case_role: str) -> str:

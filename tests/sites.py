@@ -55,12 +55,16 @@ class Builder:
         self.site = folder / "site"
         self._patch = monkeypatch
 
-    def build(self, *, local: bool | None = None, pages: dict[str, str] | None = None) -> Path:
+    def build(
+        self, *, local: bool | None = None, pages: dict[str, str] | None = None, cache: Path | None = None
+    ) -> Path:
         """Build with ``--strict`` and return the site's folder. Raises BuildFailed with all errors.
 
         ``pages`` are Markdown files to build instead of the project's own, of which those that ask for
-        another run than are pinned are left out.
+        another run than are pinned are left out. Without ``cache`` nothing of an earlier build is used but
+        what is in memory.
         """
+        self._patch.setenv("LAPSHEET_CACHE", "off" if cache is None else str(cache))
         self._patch.setenv("LAPSHEET_ARTIFACTS", str(self.artifacts))
         if local is None:
             self._patch.delenv("LAPSHEET_LOCAL", raising=False)

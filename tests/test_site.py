@@ -638,7 +638,7 @@ def test_changed_run_is_read_again(builder: Builder) -> None:
     write_run(builder.artifacts, "rest-a", servers=3, workloads=1, raw=False)
     builder.build(local=True)
     assert "3 servers" in tree(builder.text("runs/rest-a/index.html")).text
-    assert len(loading._cache) == 1
+    assert len(loading._views) == 1
 
 
 def test_summary_is_one_pass_for_all_runs(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
