@@ -1,70 +1,42 @@
-"""Tables and charts as blocks of a page: the figure, and under it the same as HTML."""
+"""Tables as blocks of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hooks.catalogue import Entry
 from hooks.cells import percent
-from hooks.charts import band_of, chart_title, lines_of, range_chart, samples_table
+from hooks.charts import band_of
 from hooks.context import PageContext
-from hooks.curves import curve_figure, curve_table, plots
 from hooks.downloads import export_links
 from hooks.environment import limiters
+from hooks.explorer import controls, frame, shown_first
 from hooks.grid import Grid
 from hooks.markup import details, escape
-from hooks.tables import caption, html_table, plotly_table
+from hooks.tables import caption, html_table, table_heights
 from runner.metrics import METRICS
 
 
 def table_block(page: PageContext, entry: Entry, those: Sequence[Grid]) -> str:
-    """Each grid as a table, with what its reader must know."""
+    """Each grid as a table, with what its reader must know.
+
+    The HTML table stands where the page's script draws the interactive one, and then moves below it.
+    """
+    styles, about = page.catalogue.styles, page.about(entry.view)
+    if "frame" not in about:
+        about["frame"] = frame(entry.view, styles)
+    cases = {case: position for position, case in enumerate(about["frame"]["cases"]["id"])}
+    below = details("As text and as files", export_links(page, entry))
     parts = []
     for grid in those:
-        text = html_table(grid, page.catalogue.styles) + export_links(page, entry)
-        figure = plotly_table(grid, f"{entry.view.id}-table", page.catalogue.styles)
+        name = f"table-{len(page.data.tables) + 1}"
+        page.data.tables[name] = shown_first(grid, cases)
+        title = caption(grid)
+        wide, narrow = table_heights(grid)
         parts.append(
-            f'<div class="ls-block"><p class="ls-title">{escape(caption(grid))}</p>'
-            f"{page.figure(figure)}"
-            f"{details('The same table as text', text, searched=True)}{_notes(grid)}</div>"
-        )
-    return "".join(parts)
-
-
-def chart_block(page: PageContext, entry: Entry, those: Sequence[Grid]) -> str:
-    """A range chart of the first metric, for each grid and each of its columns."""
-    parts = []
-    for grid in those:
-        for column in grid.columns:
-            lines = lines_of(grid, column, page.catalogue.styles)
-            text = samples_table(grid, column, lines) + export_links(page, entry)
-            figure = range_chart(grid, column, lines, f"{entry.view.id}-{grid.metrics[0]}")
-            parts.append(
-                f'<div class="ls-block"><p class="ls-title">{escape(chart_title(grid, column))}</p>'
-                f"{page.figure(figure)}"
-                f"{details('Every sample as a table', text)}</div>"
-            )
-    return "".join(parts)
-
-
-def curve_block(
-    page: PageContext,
-    entry: Entry,
-    x: str,
-    rows: Sequence[str],
-    columns: str | None,
-    metric: str,
-    where: Mapping[str, Any],
-) -> str:
-    """A chart of a metric against a number, for each value of ``columns``."""
-    parts = []
-    for plot in plots(entry.view, x, rows, columns, metric, where, page.catalogue.styles):
-        text = curve_table(plot) + export_links(page, entry)
-        figure = curve_figure(plot, f"{entry.view.id}-{metric}-against-{x}")
-        parts.append(
-            f'<div class="ls-block"><p class="ls-title">{escape(plot.title)}</p>{page.figure(figure)}'
-            f"{details('Every sample as a table', text)}</div>"
+            f'<div class="ls-block" data-table="{name}"><p class="ls-title">{escape(title)}</p>'
+            f'{controls(grid, title)}<div class="ls-stage" style="--ls-wide:{wide}px;--ls-narrow:{narrow}px">'
+            f"{html_table(grid, styles)}</div>{below}{_notes(grid)}</div>"
         )
     return "".join(parts)
 

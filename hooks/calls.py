@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hooks.beside import beside_block
-from hooks.blocks import chart_block, curve_block, table_block
+from hooks.blocks import table_block
 from hooks.catalogue import Entry
+from hooks.chart_blocks import chart_block, curve_block, heatmap_block, percentile_block
+from hooks.checking import Count, Level, checked
 from hooks.claims import claim
 from hooks.comparing import compare_block, steps_block
 from hooks.context import PageContext
@@ -27,13 +29,14 @@ from hooks.placeholders import Placeholders
 from hooks.probing import probe_limits_block
 from hooks.published import published_text
 from hooks.ratios import ratios_block
+from hooks.rules import rule_text
 from hooks.scale import scaling_block
 from hooks.statements import statements_block
 from hooks.values import param_text, ratio_text, value_text
 from hooks.view import View
 from runner.errors import AnalysisError
 
-CHARTS = ["range", "against"]
+CHARTS = ["range", "against", "scaling", "percentiles", "heatmap"]
 
 
 class Calls:
@@ -46,12 +49,13 @@ class Calls:
 
     def functions(self) -> dict[str, Callable[..., object]]:
         """What a page may call."""
-        return {
+        calls: dict[str, Callable[..., object]] = {
             "table": self._table,
             "chart": self._chart,
             "value": self._value,
             "ratio": self._ratio,
             "param": self._param,
+            "rule": self._rule,
             "ratios": self._ratios,
             "compare": self._compare,
             "steps": self._steps,
@@ -76,13 +80,14 @@ class Calls:
             "newest_local": self._newest_local,
             "pinned": self._pinned,
         }
+        return {name: checked(name, call, self._dimensions) for name, call in calls.items()}
 
     def _table(
         self,
         pin: str,
         rows: str | Sequence[str] = "server",
         columns: str | None = "workload",
-        metrics: Sequence[str] = ("rps", "p99"),
+        metrics: str | Sequence[str] = ("rps", "p99"),
         tiers: bool = True,
         **where: Any,
     ) -> str:
@@ -104,17 +109,25 @@ class Calls:
         x: str = "connections",
         **where: Any,
     ) -> str:
-        """A chart for each value of ``columns``: ``range``, or ``against`` the number ``x``."""
+        """A chart for each value of ``columns``, or a heat map of all of them, by its ``kind``:
+
+        ``range``; ``against`` the number ``x``, or ``scaling``, which is against the workers;
+        ``percentiles`` of the family of ``metric``; ``heatmap``.
+        """
         if kind not in CHARTS:
             raise AnalysisError(f"no kind of chart {kind!r}", near(kind, CHARTS))
         names = _names(rows)
-        if kind == "against":
-            return self._hold_block(
-                pin, lambda e: curve_block(self.page, e, x, names, columns, metric, where)
-            )
-        return self._hold_block(
-            pin, lambda e: chart_block(self.page, e, grids(e.view, names, columns, [metric], where))
-        )
+
+        def render(entry: Entry) -> str:
+            if kind in ("against", "scaling"):
+                number = "workers" if kind == "scaling" else x
+                return curve_block(self.page, entry, number, names, columns, metric, where)
+            if kind == "percentiles":
+                return percentile_block(self.page, entry, names, columns, metric, where)
+            draw = heatmap_block if kind == "heatmap" else chart_block
+            return draw(self.page, entry, grids(entry.view, names, columns, [metric], where))
+
+        return self._hold_block(pin, render)
 
     def _value(self, pin: str, metric: str = "rps", stat: str = "median", **where: Any) -> str:
         """One figure with its unit."""
@@ -129,6 +142,10 @@ class Calls:
     def _param(self, pin: str, name: str) -> str:
         """A parameter of the run, or a name of its software: ``generator``, ``python``, a distribution."""
         return self._hold_inline(pin, lambda e: escape(param_text(e.view, name)))
+
+    def _rule(self, name: str) -> str:
+        """A limit or definition that Lapsheet goes by, as its code has it."""
+        return self.places.inline(escape(rule_text(name)))
 
     def _ratios(
         self,
@@ -200,7 +217,7 @@ class Calls:
         """Every file of the run."""
         return self._hold_block(pin, lambda e: downloads_block(self.page, e))
 
-    def _methodology(self, pin: str, level: int = 2) -> str:
+    def _methodology(self, pin: str, level: Level = 2) -> str:
         """The whole method, as sections with headings."""
         entry = self._entry(pin)
         if entry is None:
@@ -263,7 +280,7 @@ class Calls:
             run, published, lambda ours, theirs: statements_block(theirs, topic, ours, here)
         )
 
-    def _publications(self, level: int = 2) -> str:
+    def _publications(self, level: Level = 2) -> str:
         """Every published run with its files, each under a heading."""
         if self.page.catalogue.empty:
             return self._no_run()
@@ -275,7 +292,7 @@ class Calls:
             parts.append(self.places.block(downloads_block(self.page, entry)))
         return "\n\n".join(parts)
 
-    def _runs(self, newest: int | None = None) -> str:
+    def _runs(self, newest: Count | None = None) -> str:
         """All runs that have a page."""
         return self.places.block(runs_block(self.page, newest=newest))
 
@@ -290,6 +307,10 @@ class Calls:
     def sections(self, parts: Sequence[Section], level: int) -> str:
         """Sections as Markdown: their headings, so that the table of contents has them, and placeholders."""
         return "\n\n".join(f"{'#' * level} {part.title}\n\n{self.places.block(part.html)}" for part in parts)
+
+    def _dimensions(self, pin: str) -> Iterable[str]:
+        entry = self._entry(pin)
+        return entry.view.dimensions if entry is not None else ()
 
     def _entry(self, pin: str) -> Entry | None:
         """The pinned run; None where nothing at all is published, which no page can help."""

@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooks import markup
-from hooks.cells import figure, floor_sign, shown, spread
-from hooks.figures import Figure, base_layout, config
+from hooks import axes, markup
+from hooks.cells import figure, floor_sign, percent, shown, spread
+from hooks.figures import Figure, about_figure, base_layout, config
 from hooks.grid import Grid, describe_fixed
+from hooks.hover import Hover, add, attempt_words, columns, drawn, out_words
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, plotly_lines, plotly_text
 from hooks.tables import heading, swatch
 from hooks.view import Point, Row
 from runner.metrics import METRICS, Metric
 
-_ROW, _TOP, _BOTTOM, _TICK_LINE = 30, 44, 52, 17
+_ROW, _TOP, _BOTTOM, _TICK_LINE = 30, 10, 46, 17
 # Beyond this spread a linear axis would press most rows into its edge.
 _LOG_SPREAD = 25
 _LABEL = 24
+OUT = "does not count"
+CROSS = {"symbol": "x-thin", "size": 9, "line": {"color": "var(--ls-bad)", "width": 2}}
+"""How attempts that do not count are called and drawn, in every chart."""
 
 
 @dataclass(frozen=True)
@@ -54,32 +58,64 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
     """One metric of one column: a line from the smallest to the largest sample of each row.
 
     Traces, in this order: ranges, samples, medians, and where there are any, attempts that do not count.
+    ``name`` is that of a file with its picture.
     """
     metric = METRICS[grid.metrics[0]]
+    rows = [line.row for line in lines]
+    hover = Hover()
+    data = _traces(lines, metric, hover)
+    values = [value for trace in data[1:] for value in trace["x"]]
+    log = bool(values) and min(values) > 0 and max(values) / min(values) > _LOG_SPREAD
+    ticks = [_tick(line) for line in lines]
+    margin = {"l": axes.label_margin(ticks, 16), "r": 18, "t": _TOP, "b": _BOTTOM}
+    most = axes.fitting([f"{max(values, default=1):,.0f}"], margin["l"] + margin["r"])
+    row_height = max([_ROW, *(_TICK_LINE * (text.count("<br>") + 1) + 8 for text in ticks)])
+    height = _TOP + _BOTTOM + row_height * max(1, len(lines))
+    title = heading(metric.key) + (" (log scale)" if log else "")
+    places = list(range(len(lines) - 1, -1, -1))
+    layout = base_layout(
+        height,
+        margin=margin,
+        hovermode="closest",
+        showlegend=False,
+        xaxis={
+            **(axes.logarithmic(values, most) if log else axes.linear(values, most)),
+            "title": {"text": title, **axes.TITLE},
+            "gridcolor": "var(--ls-line)",
+        },
+        yaxis={
+            **axes.at(places, ticks),
+            "range": [-0.6, max(0, len(lines) - 1) + 0.6],
+            "ticklabelstandoff": 8,
+            "automargin": True,
+            "showgrid": False,
+        },
+        shapes=_band_shape(metric, rows),
+    )
+    about = about_figure(grid.view, metric.key, chart_title(grid, column), drawn_words(rows), name)
+    spec = {"data": data, "layout": layout, "config": config(), "about": about, "places": hover.places}
+    return Figure(spec, f"Chart: {about['title']}", height, words=_words(lines, metric))
+
+
+def _traces(lines: Sequence[Line], metric: Metric, hover: Hover) -> list[dict[str, Any]]:
     scale, unit = metric.scale, metric.display_unit
-    samples: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": []}
-    others: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": []}
-    medians: dict[str, list[Any]] = {"x": [], "y": [], "hovertext": []}
+    samples, others, medians = columns(), columns(), columns()
     ranges: dict[str, list[Any]] = {"x": [], "y": []}
     colours, symbols = [], []
     for y, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
-        row, label = line.row, plotly_text(line.label)
+        row = line.row
+        place = hover.place(f"<b>{plotly_text(line.label)}</b>", row)
         for point, text in zip(line.points, line.shown, strict=True):
             if point.value is None:
                 continue
-            hover = hover_text(f"<b>{label}</b>", f"{text} {unit}", point)
             trace = samples if point.status == "accepted" else others
             if trace is samples:
                 colours.append(line.style.colour)
                 symbols.append(line.style.symbol)
-            trace["x"].append(point.value * scale)
-            trace["y"].append(y)
-            trace["hovertext"].append(hover)
+            add(trace, drawn(point.value * scale), y, place, attempt_words(f"{text} {unit}", point))
         if row["n"]:
-            medians["x"].append(row["median"] * scale)
-            medians["y"].append(y)
-            medians["hovertext"].append(_hover(label, unit, row))
-            ranges["x"] += [row["low"] * scale, row["high"] * scale, None]
+            add(medians, drawn(row["median"] * scale), y, place)
+            ranges["x"] += [drawn(row["low"] * scale), drawn(row["high"] * scale), None]
             ranges["y"] += [y, y, None]
     marker = {"size": 8, "opacity": 0.9, "line": {"color": "var(--ls-paper)", "width": 1}}
     tick = {"symbol": "line-ns", "size": 17, "color": "var(--ls-ink)"}
@@ -90,46 +126,23 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
         _trace("median", "markers", medians, marker=tick),
     ]
     if others["x"]:
-        cross = {"symbol": "x-thin", "size": 9, "line": {"color": "var(--ls-bad)", "width": 2}}
-        data.append(_trace("does not count", "markers", others, marker=cross))
-    values = [*samples["x"], *others["x"]]
-    log = bool(values) and min(values) > 0 and max(values) / min(values) > _LOG_SPREAD
-    ticks = [_tick(line) for line in lines]
-    row_height = max([_ROW, *(_TICK_LINE * (text.count("<br>") + 1) + 8 for text in ticks)])
-    height = _TOP + _BOTTOM + row_height * max(1, len(lines))
-    title = heading(metric.key) + (" (log scale)" if log else "")
-    layout = base_layout(
-        height,
-        margin={"l": 10, "r": 14, "t": _TOP, "b": _BOTTOM},
-        hovermode="closest",
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
-        xaxis={
-            "title": {"text": title, "standoff": 8, "font": {"size": 13}},
-            "type": "log" if log else "linear",
-            "rangemode": "tozero",
-            "gridcolor": "var(--ls-line)",
-            "zeroline": False,
-            "fixedrange": True,
-            "tickformat": ",",
-            "nticks": 5,
-        },
-        yaxis={
-            "tickmode": "array",
-            "tickvals": list(range(len(lines) - 1, -1, -1)),
-            "ticktext": ticks,
-            "range": [-0.6, max(0, len(lines) - 1) + 0.6],
-            "ticklabelstandoff": 8,
-            "automargin": True,
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
-        },
-        shapes=_band_shape(metric, [line.row for line in lines]),
-    )
-    spec = {"data": data, "layout": layout, "config": config(name)}
-    label = f"Chart: {chart_title(grid, column)}. Its figures follow as a table."
-    return Figure(spec, label, height)
+        data.append(_trace(OUT, "markers", others, marker=CROSS))
+    return data
+
+
+def _words(lines: Sequence[Line], metric: Metric) -> str:
+    """The chart in a few sentences, for those who cannot see it."""
+    told = [f"{len(lines)} row{'s' if len(lines) != 1 else ''}, the best median first."]
+    if ranked := [line for line in lines if line.row["n"]]:
+        first, last = (
+            f"{n.label}, {figure(n.row)} {metric.display_unit} ({spread(n.row)})"
+            for n in (ranked[0], ranked[-1])
+        )
+        told.append(f"Best: {first}." if len(ranked) == 1 else f"Best: {first}; last: {last}.")
+    rejected, failed = (sum(line.row[key] for line in lines) for key in ("rejected", "failed"))
+    if outs := out_words(rejected, failed):
+        told.append(f"Samples that do not count: {outs}.")
+    return " ".join([*told, "Its figures follow as a table."])
 
 
 def chart_title(grid: Grid, column: str | int | None) -> str:
@@ -168,12 +181,16 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
     return markup.table(f"{chart_title(grid, column)}: {metric.display_unit}", heads, body, "ls-samples")
 
 
-def hover_text(head: str, text: str, point: Point) -> str:
-    """What an attempt's point tells: ``head`` in Plotly's markup, its figure, and why it does not count."""
-    told = f"{head}<br>{text}, round {point.repeat}"
-    if point.status != "accepted":
-        told += f"<br>{point.status}, does not count: {plotly_text(point.reason)}"
-    return told
+def drawn_words(rows: Sequence[Row]) -> str:
+    """What a chart draws, for the foot of its picture: ``median of 5 samples, range; noise band 2.1 %``."""
+    counts = sorted({row["n"] for row in rows if row["n"]})
+    many = f"{counts[0]}–{counts[-1]}" if len(counts) > 1 else "".join(map(str, counts)) or "no"
+    words = f"median of {many} sample{'s' if counts != [1] else ''}, range"
+    bands = sorted({row["band"] for row in rows if row["band"] == row["band"]})
+    if bands:
+        ends = dict.fromkeys(percent(band) for band in (bands[0], bands[-1]))
+        words += f"; noise band {' to '.join(ends)}"
+    return words
 
 
 def counted_and_not(points: Sequence[Point], texts: Sequence[str]) -> tuple[str, str]:
@@ -194,16 +211,12 @@ def _tick(line: Line) -> str:
     return f"{'<br>'.join(plotly_lines(line.label, _LABEL))}{sign}"
 
 
-def _hover(label: str, unit: str, row: Row) -> str:
-    tier = f"tier {row['tier']}" if row["tier"] is not None else plotly_text(row["untiered"])
-    text = f"<b>{label}</b><br>median {figure(row)} {unit}<br>range {spread(row)}, n = {row['n']}<br>{tier}"
-    if row["rejected"] or row["failed"]:
-        text += f"<br>{row['rejected']} rejected, {row['failed']} failed"
-    return text
-
-
 def _trace(name: str, mode: str, columns: dict[str, list[Any]], **more: Any) -> dict[str, Any]:
-    return {"type": "scatter", "name": name, "mode": mode, "hoverinfo": "text", **columns, **more}
+    return {
+        **{"type": "scatter", "name": name, "mode": mode, "cliponaxis": False, "hoverinfo": "text"},
+        **columns,
+        **more,
+    }
 
 
 def _band_shape(metric: Metric, rows: list[Row]) -> list[dict[str, Any]]:
@@ -226,7 +239,7 @@ def _band_shape(metric: Metric, rows: list[Row]) -> list[dict[str, Any]]:
             "layer": "below",
             "fillcolor": "var(--ls-band)",
             "line": {"width": 0},
-            "name": "noise band",
+            "name": f"noise band {percent(band)}",
             "showlegend": True,
         }
     ]

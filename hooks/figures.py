@@ -14,14 +14,17 @@ from typing import Any
 
 import orjson
 
+from hooks.legend import legend
 from hooks.markup import escape
+from hooks.svg import static_svg
+from hooks.view import View
 
 PLOTLY = "assets/plotly.min.js"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """``spec`` has data, layout and config; ``label`` describes it to those who cannot see it.
+    """``spec`` has data, layout, config and about; ``label`` names it, ``words`` tell what it shows.
 
     ``height`` and ``min_width`` in CSS pixels: a figure that needs more width than there is scrolls.
     """
@@ -30,15 +33,29 @@ class Figure:
     label: str
     height: int
     min_width: int = 0
+    words: str = ""
 
 
 def box(figure: Figure, name: str) -> str:
-    """The figure's place in a page, where ``name`` is its own."""
-    width = f"min-width:{figure.min_width}px;" if figure.min_width else ""
+    """The figure in a page, where ``name`` is its own: legend, static picture, and a button for its file."""
+    picture = static_svg(figure.spec, name, figure.label, figure.words)
+    width, scroll = "", ""
+    if figure.min_width:
+        width = f"min-width:{figure.min_width}px;"
+        scroll = f' role="region" tabindex="0" aria-label="{escape(figure.label)}"'
     return (
-        f'<div class="ls-figure-scroll"><div class="ls-figure" role="img" data-figure="{escape(name)}"'
-        f' aria-label="{escape(figure.label)}" style="{width}height:{figure.height}px"></div></div>'
+        f'<div class="ls-chart">{legend(figure.spec)}'
+        f'<div class="ls-figure-scroll" data-search-exclude{scroll}>'
+        f'<div class="ls-figure" data-figure="{escape(name)}" style="{width}height:{figure.height}px">'
+        f"{picture}</div></div>"
+        f'<button type="button" class="ls-picture" data-search-exclude data-of="{escape(name)}">'
+        "Download SVG</button></div>"
     )
+
+
+def about_figure(view: View, metric: str, title: str, drawn: str, file: str) -> dict[str, str]:
+    """What receipts and a downloaded picture need of a figure; ``drawn`` are the words at its foot."""
+    return {"run": view.id, "metric": metric, "title": title, "drawn": drawn, "file": file}
 
 
 @dataclass
@@ -95,7 +112,7 @@ def base_layout(height: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def config(filename: str, *, static: bool = False) -> dict[str, Any]:
+def config() -> dict[str, Any]:
     """Plotly's own switches. Nothing is ever sent anywhere, and a finger on a chart scrolls the page."""
     return {
         "responsive": True,
@@ -104,8 +121,5 @@ def config(filename: str, *, static: bool = False) -> dict[str, Any]:
         "typesetMath": False,
         "scrollZoom": False,
         "doubleClick": False,
-        "staticPlot": static,
-        "displayModeBar": False if static else "hover",
-        "modeBarButtons": [["toImage"]],
-        "toImageButtonOptions": {"format": "svg", "filename": filename},
+        "displayModeBar": False,
     }

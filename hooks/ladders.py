@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.cells import figure, spread
 from hooks.context import PageContext
-from hooks.curves import Curve, Plot, curve_figure, curve_table, numbered, stop
+from hooks.curve_figure import curve_figure
+from hooks.curves import Curve, Plot, curve_table, numbered, stop
 from hooks.downloads import export_links
 from hooks.factors import doubts
 from hooks.grid import describe_fixed
@@ -155,6 +156,7 @@ def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[
         for position, metric in enumerate(PERCENTILES)
     ]
     plot = Plot(
+        view,
         f"Open-loop latency against load ({name})",
         "Offered load, % of the capacity",
         "open_p99",
@@ -167,7 +169,7 @@ def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[
     text = curve_table(plot) + export_links(page, entry)
     return (
         f'<div class="ls-block"><p class="ls-title">{escape(plot.title)}</p>'
-        f'<ul class="ls-findings">{items}</ul>{page.figure(chart)}{_table(view, key, rungs, found)}'
+        f'<ul class="ls-findings">{items}</ul>{page.figure(view, chart)}{_table(view, key, rungs, found)}'
         f"{details('Every sample as a table', text)}{_rule()}</div>"
     )
 

@@ -1,4 +1,5 @@
-/* What every script of a page shares, and its figures: drawn when they come near the viewport.
+/* What every script of a page shares, and when its figures and tables become interactive: one at a time,
+   near the viewport, while the page is idle; at once on a click.
 
    Figure data, Plotly and the other scripts arrive by script tags, which also work from file://. */
 (function () {
@@ -23,6 +24,9 @@
       script.src = src;
       script.onload = resolve;
       script.onerror = function () {
+        // A reader who tries again may be online again.
+        delete loading[src];
+        script.remove();
         reject(new Error("cannot load " + src));
       };
       document.head.append(script);
@@ -54,7 +58,7 @@
     return value;
   }
 
-  window.lapsheet = {
+  const lapsheet = (window.lapsheet = {
     root: source.dataset.root,
     load,
     painted,
@@ -75,22 +79,72 @@
     onScheme: function (repaint) {
       repainters.add(repaint);
     },
-  };
+  });
 
-  async function draw(box) {
+  /* Time in which the page has nothing better to do; not for ever, or a busy page would stay as it is. */
+  function idle() {
+    return new Promise(function (resolve) {
+      if (window.requestIdleCallback) {
+        window.requestIdleCallback(resolve, { timeout: 2000 });
+      } else {
+        setTimeout(resolve, 100);
+      }
+    });
+  }
+
+  function loaded() {
+    return new Promise(function (resolve) {
+      if (document.readyState === "complete") {
+        resolve();
+      } else {
+        window.addEventListener("load", resolve, { once: true });
+      }
+    });
+  }
+
+  /* What turns a place of the page interactive: figures by figure.js, tables by explorer.js. */
+  async function wake(place) {
+    if (place.dataset.figure) {
+      await lapsheet.part("figure.js");
+      await lapsheet.draw(place);
+    } else {
+      await lapsheet.part("explorer.js");
+      await lapsheet.explore(place);
+    }
+  }
+
+  const waiting = new Set();
+  let working = false;
+
+  async function work() {
+    if (working) {
+      return;
+    }
+    working = true;
+    await loaded();
+    while (waiting.size) {
+      await idle();
+      const [place] = waiting;
+      if (place) {
+        await start(place);
+      }
+    }
+    working = false;
+  }
+
+  /* Once a place: what failed tells so by itself, and stays as it was. */
+  async function start(place) {
+    waiting.delete(place);
+    observer.unobserve(place);
+    if (place.dataset.awake) {
+      return;
+    }
+    place.dataset.awake = "true";
     try {
-      const [Plotly, page] = await Promise.all([window.lapsheet.plotly(), window.lapsheet.page()]);
-      const spec = page.figures[box.dataset.figure];
-      const paint = function () {
-        return Plotly.react(box, painted(spec.data), painted(spec.layout), spec.config);
-      };
-      await paint();
-      window.lapsheet.onScheme(paint);
-      box.classList.add("ls-drawn");
+      await wake(place);
     } catch (error) {
-      box.classList.add("ls-failed");
-      box.textContent = "This figure could not be drawn; its numbers are in the table below.";
       console.error(error);
+      place.dispatchEvent(new CustomEvent("ls-failed"));
     }
   }
 
@@ -98,16 +152,56 @@
     function (entries) {
       for (const entry of entries) {
         if (entry.isIntersecting) {
-          observer.unobserve(entry.target);
-          draw(entry.target);
+          waiting.add(entry.target);
+        } else {
+          waiting.delete(entry.target);
         }
       }
+      work();
     },
     { rootMargin: "600px 0px" }
   );
-  document.querySelectorAll(".ls-figure[data-figure]").forEach(function (box) {
-    observer.observe(box);
+
+  document.querySelectorAll(".ls-figure[data-figure], .ls-block[data-table]").forEach(function (place) {
+    observer.observe(place);
+    if (!place.dataset.figure) {
+      for (const kind of ["pointerdown", "focusin"]) {
+        place.addEventListener(kind, () => start(place), { once: true });
+      }
+      return;
+    }
+    place.tabIndex = 0;
+    place.addEventListener("click", function () {
+      start(place);
+    });
+    place.addEventListener("keydown", function (event) {
+      if (event.key === "Enter") {
+        start(place);
+      }
+    });
+    place.addEventListener("ls-failed", function () {
+      const note = document.createElement("p");
+      note.className = "ls-note";
+      note.textContent = "The interactive chart could not be loaded; this is its picture.";
+      place.closest(".ls-chart").append(note);
+    });
   });
+  document.querySelectorAll(".ls-picture").forEach(function (button) {
+    button.addEventListener("click", async function () {
+      await lapsheet.part("picture.js");
+      await lapsheet.picture(button.dataset.of);
+    });
+  });
+  document.addEventListener(
+    "toggle",
+    async function (event) {
+      if (event.target.matches("details.ls-data")) {
+        await Promise.all([lapsheet.part("dom.js"), lapsheet.part("htmltable.js")]);
+        lapsheet.enhance(event.target);
+      }
+    },
+    true
+  );
   new MutationObserver(function () {
     repainters.forEach(function (repaint) {
       repaint();
