@@ -1,22 +1,18 @@
-"""A grid as an HTML table, which every reader can use, and as a Plotly table."""
+"""A grid as an HTML table, which every reader can use, and the place it takes as a Plotly table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from hooks.cells import Cell
-from hooks.figures import Figure, base_layout, config
+from hooks.cells import EMPTY, Cell
 from hooks.grid import Grid, Key, describe_fixed
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, plotly_lines, plotly_text, scroll, text_width
+from hooks.markup import escape, plotly_lines, scroll
 from runner.metrics import METRICS
 
 # Plotly draws a table without telling its height, so the place to reserve is computed from these.
-_LINE, _PADDING, _CHARACTER = 17, 18, 7.4
-_WRAP = 30
-_NBSP = "\u00a0"
+_LINE, _SMALL, _PADDING, _REST = 17, 16, 18, 8
+_WRAP, _NARROW = 30, 18
 
 Styles = Mapping[str, Style]
 
@@ -85,7 +81,10 @@ def _row_heads(grid: Grid, key: Key, styles: Styles) -> list[str]:
 
 
 def _html_cell(parts: Cell) -> str:
-    words = [f'<span class="ls-value">{parts.value}</span>']
+    value = parts.value
+    if parts != EMPTY:
+        value = f'<button type="button" class="ls-open">{value}</button>'
+    words = [f'<span class="ls-value">{value}</span>']
     if parts.tier:
         words.append(f'<span class="ls-tier">{parts.tier}</span>')
     words.append(f'<span class="ls-spread">{parts.spread}</span>')
@@ -93,91 +92,25 @@ def _html_cell(parts: Cell) -> str:
     return f"<td>{' '.join(words)}</td>"
 
 
-def plotly_table(grid: Grid, name: str, styles: Styles) -> Figure:
-    """The grid as a Plotly table, its full height: no cell is cut off and nothing scrolls inside.
+def table_heights(grid: Grid) -> tuple[int, int]:
+    """The height in CSS pixels of the grid as its page draws it at first, on a wide and on a narrow screen.
 
-    Plotly breaks a cell that is too wide at its spaces, also at those inside a tag, and tells nobody how
-    high it became; so all lines are broken here, and hold no space.
+    plottable.js counts the same.
     """
-    columns = [_dots(grid, styles)] if "server" in grid.row_dimensions else []
-    columns += [_names(grid, position) for position in range(len(grid.row_dimensions))]
-    for across in grid.columns:
-        columns += [_figures(grid, across, metric) for metric in grid.metrics]
-    lines = [max(column.cells[row].count("<br>") + 1 for column in columns) for row in range(len(grid.rows))]
-    head_lines = [max(column.head[row].count("<br>") + 1 for column in columns) for row in range(2)]
-    height = sum(count * _LINE + _PADDING for count in [*lines, *head_lines]) + 8
-    stripes = [("rgba(0,0,0,0)", "var(--ls-wash)")[row % 2] for row in range(len(grid.rows))]
-    trace: dict[str, Any] = {
-        "type": "table",
-        "columnwidth": [column.width for column in columns],
-        "header": {
-            "values": [column.head for column in columns],
-            "align": "left",
-            "height": _LINE + _PADDING,
-            "fill": {"color": "rgba(0,0,0,0)"},
-            "line": {"width": 0},
-            "font": {"color": "var(--ls-muted)", "size": 13},
-        },
-        "cells": {
-            "values": [column.cells for column in columns],
-            "align": "left",
-            "height": _LINE + _PADDING,
-            "fill": {"color": [stripes]},
-            "line": {"width": 0},
-            "font": {
-                "color": [column.colours or "var(--ls-ink)" for column in columns],
-                "size": [17 if column.colours else 13 for column in columns],
-            },
-        },
-    }
-    layout = base_layout(height, margin={"l": 0, "r": 0, "t": 0, "b": 0})
-    spec = {"data": [trace], "layout": layout, "config": config(name, static=True)}
-    min_width = round(sum(column.width for column in columns) * _CHARACTER)
-    return Figure(spec, f"Table: {caption(grid)}. The same table follows as text.", height, min_width)
+    labels = [grid.column_label(column) for column in grid.columns] if grid.column_dimension else []
+    heads = [_LINE, *([_lines(labels, _WRAP)] if labels else [])]
+    wide, narrow = 0, 0
+    for key in grid.rows:
+        parts = [grid.part(key, column, metric) for column in grid.columns for metric in grid.metrics]
+        figures = _SMALL * max(
+            [2 + len(plotly_lines(item.short, _WRAP)) if item.short else 2 for item in parts]
+        )
+        names = [grid.view.label(name, value) for name, value in zip(grid.row_dimensions, key, strict=True)]
+        wide += max(figures, _lines(names, _WRAP))
+        narrow += max(figures, _lines(names, _NARROW))
+    rest = sum(heads) + (len(grid.rows) + len(heads)) * _PADDING + _REST
+    return wide + rest, narrow + rest
 
 
-@dataclass(frozen=True)
-class _Column:
-    """One column: two rows of head, its cells, and its width in characters."""
-
-    head: list[str]
-    cells: list[str]
-    width: float
-    colours: list[str] | None = None
-
-
-def _dots(grid: Grid, styles: Styles) -> _Column:
-    servers = [key[grid.row_dimensions.index("server")] for key in grid.rows]
-    return _Column(
-        ["", ""], ["●"] * len(servers), 3, [styles.get(str(server), DEFAULT).colour for server in servers]
-    )
-
-
-def _names(grid: Grid, position: int) -> _Column:
-    dimension = grid.row_dimensions[position]
-    labels = [grid.view.label(dimension, key[position]) for key in grid.rows]
-    width = min(_WRAP, max(map(text_width, [dimension, *labels]))) + 3
-    head = ["", f"<b>{_solid(dimension.capitalize())}</b>"]
-    return _Column(head, ["<br>".join(plotly_lines(label, _WRAP)) for label in labels], width)
-
-
-def _figures(grid: Grid, across: str | int | None, metric: str) -> _Column:
-    parts = [grid.part(key, across, metric) for key in grid.rows]
-    label, title = grid.column_label(across), heading(metric)
-    widths = [len(item.value) + len(item.tier) + 2 for item in parts]
-    widths += [len(text) for item in parts for text in (item.spread, item.short)]
-    width = max([min(_WRAP, text_width(label)), len(title), *widths])
-    head = ["<br>".join(plotly_lines(label, width)), f"<b>{_solid(title)}</b>"]
-    return _Column(head, [_plotly_cell(item) for item in parts], width + 3)
-
-
-def _plotly_cell(parts: Cell) -> str:
-    """Figures and our own words: nothing in them needs escaping."""
-    tier = f"  {parts.tier}" if parts.tier else ""
-    short = f"<br>{parts.short}" if parts.short else ""
-    return f"<b>{parts.value}</b>{tier}<br>{parts.spread}{short}".replace(" ", _NBSP)
-
-
-def _solid(text: str) -> str:
-    """Text that Plotly will not break into lines by itself."""
-    return plotly_text(text).replace(" ", _NBSP)
+def _lines(labels: list[str], width: int) -> int:
+    return _LINE * max([len(plotly_lines(label, width)) for label in labels])

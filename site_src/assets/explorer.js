@@ -141,7 +141,7 @@
       status.textContent = notes.update(chosen, shown, unknown);
       only.hidden = !chosen.rows.length;
       only.setAttribute("aria-pressed", String(chosen.only));
-      only.textContent = "Only the " + chosen.rows.length + " selected";
+      only.textContent = only.hidden ? "" : "Only the " + chosen.rows.length + " selected";
       reset.hidden = !Object.keys(view.parameters(model, chosen)).length && !unknown.length;
       queued ??= requestAnimationFrame(function () {
         queued = undefined;

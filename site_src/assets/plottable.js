@@ -134,24 +134,28 @@
     const fills = shown.selected.map(function (on, row) {
       return on ? "var(--ls-chosen)" : row % 2 ? "var(--ls-wash)" : "var(--ls-paper)";
     });
-    const quiet = { height: LINE + PADDING, align: "left", line: { width: 0 } };
+    // Lines of the cells' own colour close the hairlines that else stay between columns.
+    const quiet = (colour) => ({
+      height: LINE + PADDING,
+      align: "left",
+      fill: { color: colour },
+      line: { width: 1, color: colour },
+    });
     const dotted = shown.colours ? [shown.colours] : [];
     const trace = {
       type: "table",
       columnwidth: all.map((column) => column.columns),
       header: {
-        ...quiet,
+        ...quiet("var(--ls-paper)"),
         values: all.map(function (column, at) {
           const title = column.title ? "<b>" + solid(column.title) + "</b>" : "";
           return labelled ? [joined(heads[at]), title] : [title];
         }),
-        fill: { color: "var(--ls-paper)" },
         font: { color: "var(--ls-muted)", size: 13 },
       },
       cells: {
-        ...quiet,
+        ...quiet([fills]),
         values: all.map((column) => column.texts),
-        fill: { color: [fills] },
         font: {
           color: [...dotted, ...all.slice(dotted.length).map(() => "var(--ls-ink)")],
           size: [...dotted.map(() => 17), ...all.slice(dotted.length).map(() => 13)],
