@@ -190,7 +190,7 @@
       evidence,
       each: each.map((one) => ({ ...one, ok: sound(one) })),
       sums: made,
-      count: files.length,
+      count: files.filter((file) => file.entry.sha256).length,
       bad: files.filter((file) => file.problem),
       ok:
         files.every((file) => !file.problem) &&

@@ -82,6 +82,9 @@
         ];
 
   function fileWords(files) {
+    if (files.some((file) => !file.entry.sha256 && !file.problem)) {
+      return "no SHA-256 is recorded yet";
+    }
     const bad = files.filter((file) => file.problem);
     return bad.length
       ? bad.map((file) => el("span", { class: "ls-remark" }, file.entry.path + ": " + file.problem))
