@@ -35,7 +35,8 @@ def linear(values: Collection[float], count: int, *, zero: bool = True) -> dict[
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10, 20) if power * factor >= rough * (1 - 1e-9))
     steps = range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)
     ticks = [round(place * step, 12) for place in steps]
-    return _axis("linear", (first, last), ticks, [number(tick) for tick in ticks])
+    axis = _axis("linear", (first, last), ticks, [number(tick) for tick in ticks])
+    return {**axis, "zeroline": True, "zerolinecolor": "var(--ls-line)"}
 
 
 def logarithmic(values: Collection[float], count: int) -> dict[str, Any]:
@@ -72,8 +73,7 @@ def _axis(
         "ticktext": list(texts),
         "tickangle": 0,
         "ticks": "",
-        "zeroline": kind == "linear",
-        "zerolinecolor": "var(--ls-line)",
+        "zeroline": False,
         "fixedrange": True,
     }
 

@@ -92,7 +92,9 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
         },
         shapes=_band_shape(metric, rows),
     )
-    about = about_figure(grid.view, metric.key, chart_title(grid, column), drawn_words(rows), name)
+    about = about_figure(
+        grid.view, metric.key, chart_title(grid, column), drawn_words(rows, "every sample, range"), name
+    )
     spec = {"data": data, "layout": layout, "config": config(), "about": about, "places": hover.places}
     return Figure(spec, f"Chart: {about['title']}", height, words=_words(lines, metric))
 
@@ -181,11 +183,14 @@ def samples_table(grid: Grid, column: str | int | None, lines: list[Line]) -> st
     return markup.table(f"{chart_title(grid, column)}: {metric.display_unit}", heads, body, "ls-samples")
 
 
-def drawn_words(rows: Sequence[Row]) -> str:
-    """What a chart draws, for the foot of its picture: ``median of 5 samples, range; noise band 2.1 %``."""
+def drawn_words(rows: Sequence[Row], also: str) -> str:
+    """What a chart draws, for the foot of its picture: ``median of 5 samples, range; noise band 2.1 %``.
+
+    ``also`` is what it draws beside the median.
+    """
     counts = sorted({row["n"] for row in rows if row["n"]})
     many = f"{counts[0]}–{counts[-1]}" if len(counts) > 1 else "".join(map(str, counts)) or "no"
-    words = f"median of {many} sample{'s' if counts != [1] else ''}, range"
+    words = f"median of {many} sample{'s' if counts != [1] else ''}{also and f', {also}'}"
     bands = sorted({row["band"] for row in rows if row["band"] == row["band"]})
     if bands:
         ends = dict.fromkeys(percent(band) for band in (bands[0], bands[-1]))

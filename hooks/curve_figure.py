@@ -66,7 +66,7 @@ def curve_figure(
         },
         shapes=list(shapes),
     )
-    about = about_figure(plot.view, plot.metric, plot.title, drawn_words(plot.rows()), file)
+    about = about_figure(plot.view, plot.metric, plot.title, drawn_words(plot.rows(), "every sample"), file)
     spec = {"data": data, "layout": layout, "config": config(), "about": about, "places": hover.places}
     return Figure(spec, f"Chart: {plot.title}", _HEIGHT, words=_words(plot, metric, texts))
 
@@ -79,7 +79,7 @@ def _traces(
     for number, curve in enumerate(plot.curves):
         label, samples, medians = plotly_text(curve.label), columns(), columns()
         for place in curve.stops:
-            where = plotly_text(stops.get(place.x, f"{plot.x_title} {place.x:,}"))
+            where = plotly_text(f"{plot.x_title} {stops.get(place.x) or f'{place.x:,}'}")
             number_of = hover.place(f"<b>{label}</b><br>{where}", place.row)
             _stop(place, number_of, metric, samples, medians, others)
         colour = curve.style.colour

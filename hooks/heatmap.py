@@ -79,7 +79,7 @@ def heatmap_figure(grid: Grid, file: str) -> Figure:
             "showgrid": False,
         },
     )
-    drawn = f"colour: share of the best in each column; figures: {drawn_words(rows)}"
+    drawn = f"colour: share of the best in each column; figures: {drawn_words(rows, '')}"
     about = about_figure(grid.view, metric, title(grid), drawn, file)
     hover = Hover()
     data = _traces(grid, across, down, hover)

@@ -19,7 +19,7 @@ from runner.metrics import METRICS
 
 # Each tenth of the requests that are left takes as much room as the last: x = −log10(1 − percentile).
 STOPS = {"p50": 0.301, "p75": 0.602, "p90": 1.0, "p95": 1.301, "p99": 2.0, "p999": 3.0, "max": 3.6}
-_NAMES = {"p999": "p99.9"}
+NAMES = {"p999": "99.9", "max": "max", **{key: key[1:] for key in STOPS if key not in ("p999", "max")}}
 _FAMILY = re.compile(rf"(.*?)({'|'.join(STOPS)})$")
 NOTE = (
     "Each point is the median of the samples' own percentiles, which is not the percentile of all their "
@@ -31,7 +31,7 @@ NOTE = (
 def stops_of(plot: Plot) -> dict[float, str]:
     """Where the percentiles of a plot stand on its x axis, and how they are called there."""
     found = {place.x for curve in plot.curves for place in curve.stops}
-    return {x: _NAMES.get(key, key) for key, x in STOPS.items() if x in found}
+    return {x: NAMES[key] for key, x in STOPS.items() if x in found}
 
 
 def percentile_plots(
@@ -107,6 +107,6 @@ def percentile_table(plot: Plot) -> str:
         counts = {row["n"] for row in cells.values()}
         label = f"{swatch(curve.style)}<bdi>{escape(curve.label)}</bdi>"
         body.append(markup.row(label, *texts, "–".join(map(str, sorted(counts)))))
-    heads = ["Curve", *stops.values(), "n"]
+    heads = ["Curve", *(name if name == "max" else f"p{name}" for name in stops.values()), "n"]
     caption = f"{plot.title}: medians with their range, {METRICS[plot.metric].display_unit}"
     return markup.table(caption, heads, body, "ls-samples")

@@ -83,7 +83,7 @@ def _labels(layout: dict[str, Any], height: float) -> str:
     for x, text in zip(places(across["tickvals"], across, 100), across["ticktext"], strict=True):
         if x is not None:
             lines = text.split("<br>")
-            foot = -7 - _LINE * (len(lines) - 1) if top else height + 14
+            foot = -4 - _LINE * (len(lines) - 1) if top else height + 14
             parts.append(_text(lines, f"{x:.4g}%", foot))
     if across.get("title"):
         parts.append(f'<text x="50%" y="{height + 35}">{across["title"]["text"]}</text>')
@@ -91,7 +91,7 @@ def _labels(layout: dict[str, Any], height: float) -> str:
         turned = f"translate({22 - margin['l']} {height / 2:g}) rotate(-90)"
         parts.append(f'<text transform="{turned}">{down["title"]["text"]}</text>')
     parts.append('</g><g text-anchor="end">')
-    gap = -4 - down.get("ticklabelstandoff", 0)
+    gap = -2 - down.get("ticklabelstandoff", 0)
     for y, text in zip(places(down["tickvals"], down, height, flip=True), down["ticktext"], strict=True):
         if y is not None:
             lines = text.split("<br>")

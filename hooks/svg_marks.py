@@ -122,15 +122,18 @@ class Marks:
         high = self.height / (down["range"][1] - down["range"][0])
         (_, none), (_, full) = trace["colorscale"]
         gap, colour = trace["ygap"], trace["textfont"]["color"]
-        for b, shares, texts in zip(y, trace["z"], trace["text"], strict=True):
+        cells = []
+        for b, shares in zip(y, trace["z"], strict=True):
             for a, share in zip(x, shares, strict=True):
                 if a is None or b is None or share is None:
                     continue
                 mixed = f"color-mix(in srgb,{full} {share * 100:.3g}%,{none})"
-                self.fixed.append(
-                    f'<rect x="{a - wide / 2 + 0.2:.4g}%" y="{b - high / 2 + gap / 2:.4g}"'
-                    f' width="{wide - 0.4:.4g}%" height="{high - gap:.4g}" style="fill:{mixed}"/>'
+                cells.append(
+                    f'<rect x="{a - wide / 2:.4g}%" y="{b - high / 2:.4g}" style="fill:{mixed}"'
+                    f' width="{wide:.4g}%" height="{high:.4g}"/>'
                 )
+        self.fixed.append(f'<g stroke="var(--ls-paper)" stroke-width="{gap}">{"".join(cells)}</g>')
+        for b, texts in zip(y, trace["text"], strict=True):
             self._texts(x, [b] * len(x), texts, colour)
 
 

@@ -148,6 +148,14 @@
     }
   }
 
+  function tell(place, text) {
+    const note = document.createElement("p");
+    note.className = "ls-note";
+    note.setAttribute("role", "status");
+    note.textContent = text;
+    place.closest(".ls-chart").append(note);
+  }
+
   const observer = new IntersectionObserver(
     function (entries) {
       for (const entry of entries) {
@@ -180,16 +188,18 @@
       }
     });
     place.addEventListener("ls-failed", function () {
-      const note = document.createElement("p");
-      note.className = "ls-note";
-      note.textContent = "The interactive chart could not be loaded; this is its picture.";
-      place.closest(".ls-chart").append(note);
+      tell(place, "The interactive chart could not be loaded; this is its picture.");
     });
   });
   document.querySelectorAll(".ls-picture").forEach(function (button) {
     button.addEventListener("click", async function () {
-      await lapsheet.part("picture.js");
-      await lapsheet.picture(button.dataset.of);
+      try {
+        await lapsheet.part("picture.js");
+        await lapsheet.picture(button.dataset.of);
+      } catch (error) {
+        console.error(error);
+        tell(button, "The picture could not be made: what it needs did not load.");
+      }
     });
   });
   document.addEventListener(

@@ -40,7 +40,7 @@
       return trace.name && trace.showlegend !== false;
     }).length;
     const legend = named + (layout.shapes || []).length;
-    const heads = lines(figure.about.title, 95);
+    const heads = lines(figure.about.title, 90);
     const feet = lines(
       `Run ${run.id}, captured ${run.created}: ${figure.about.drawn}. Lapsheet`,
       130
@@ -48,6 +48,15 @@
     const above = 20 + 22 * heads.length + (legend ? 10 + 22 * Math.ceil(legend / 4) : 0);
     const below = 14 + LINE * feet.length;
     const margin = layout.margin;
+    const corner = {
+      showarrow: false,
+      align: "left",
+      xref: "paper",
+      yref: "paper",
+      x: 0,
+      xanchor: "left",
+      xshift: 6 - margin.l,
+    };
     Object.assign(layout, {
       width: WIDTH,
       height: layout.height + above + below,
@@ -56,29 +65,20 @@
       margin: { ...margin, t: margin.t + above, b: margin.b + below, l: margin.l + 10, r: margin.r + 10 },
       showlegend: legend > 0,
       legend: { orientation: "h", x: 0, xanchor: "left", y: 1, yanchor: "bottom", font: { size: 12 } },
-      title: {
-        text: heads.join("<br>"),
-        x: 0,
-        xref: "container",
-        xanchor: "left",
-        y: 1,
-        yref: "container",
-        yanchor: "top",
-        pad: { l: 16, t: 14 },
-        font: { size: 17 },
-      },
       annotations: [
         {
+          ...corner,
+          text: heads.join("<br>"),
+          y: 1,
+          yanchor: "top",
+          yshift: margin.t + above - 10,
+          font: { size: 17 },
+        },
+        {
+          ...corner,
           text: feet.join("<br>"),
-          showarrow: false,
-          align: "left",
-          xref: "paper",
-          yref: "paper",
-          x: 0,
           y: 0,
-          xanchor: "left",
           yanchor: "bottom",
-          xshift: 6 - margin.l,
           yshift: 8 - margin.b - below,
           font: { size: 12, color: light("var(--ls-muted)") },
         },
@@ -103,6 +103,8 @@
     document.body.append(link);
     link.click();
     link.remove();
-    URL.revokeObjectURL(link.href);
+    setTimeout(function () {
+      URL.revokeObjectURL(link.href);
+    }, 10000);
   };
 })();
