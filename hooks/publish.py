@@ -74,8 +74,9 @@ def plotly_script(bundle: Path = BUNDLE) -> Path:
     bundle is of another version, which would draw what was never looked at.
     """
     spec = importlib.util.find_spec("plotly")
-    whole = Path((spec and spec.origin) or "").parent / "package_data" / "plotly.min.js"
-    if not whole.is_file():
+    package = Path(spec.origin).parent if spec and spec.origin else None
+    whole = package / "package_data" / "plotly.min.js" if package else None
+    if whole is None or not whole.is_file():
         raise LapsheetError("plotly is not installed, or has no plotly.min.js", "Run `uv sync`.")
     if not bundle.is_file():
         return whole

@@ -78,7 +78,8 @@ def test_ci_script_is_executable_bash() -> None:
     ],
 )
 def test_skip_fails_where_none_is_allowed(tmp_path: Path, allowed: str, code: int) -> None:
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    for name in ("conftest.py", "browsing.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path)
     (tmp_path / "test_one.py").write_text(
         "import pytest\n"
         "def test_good(): pass\n"
@@ -222,6 +223,9 @@ def test_attributes(tmp_path: Path, path: str, expected: dict[str, str]) -> None
         ("artifacts/pins.toml", False),
         ("uv.lock", True),
         ("site/index.html", True),
+        ("bundle/dist/plotly.min.js", True),
+        ("bundle/node_modules/esbuild/package.json", True),
+        ("bundle/package-lock.json", False),
         ("locks/bench.txt", False),
         ("tests/data/uv.lock.txt", False),
     ],
