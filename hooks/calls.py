@@ -32,7 +32,7 @@ from hooks.ratios import ratios_block
 from hooks.rules import rule_text
 from hooks.scale import scaling_block
 from hooks.statements import statements_block
-from hooks.values import param_text, ratio_text, value_text
+from hooks.values import count_text, param_text, ratio_text, value_text
 from hooks.view import View
 from runner.errors import AnalysisError
 
@@ -55,6 +55,7 @@ class Calls:
             "value": self._value,
             "ratio": self._ratio,
             "param": self._param,
+            "count": self._count,
             "rule": self._rule,
             "ratios": self._ratios,
             "compare": self._compare,
@@ -139,9 +140,13 @@ class Calls:
         """One median over another: ``2.31×``, with "≥" or "≤" where a side is a bound."""
         return self._hold_inline(pin, lambda e: ratio_text(e.view, metric, of, to, where))
 
-    def _param(self, pin: str, name: str) -> str:
+    def _param(self, pin: str, name: str, unit: bool = False) -> str:
         """A parameter of the run, or a name of its software: ``generator``, ``python``, a distribution."""
-        return self._hold_inline(pin, lambda e: escape(param_text(e.view, name)))
+        return self._hold_inline(pin, lambda e: escape(param_text(e.view, name, unit)))
+
+    def _count(self, pin: str, dimension: str, **where: Any) -> str:
+        """How many servers, workloads or other values of a dimension a run has."""
+        return self._hold_inline(pin, lambda e: count_text(e.view, dimension, where))
 
     def _rule(self, name: str) -> str:
         """A limit or definition that Lapsheet goes by, as its code has it."""

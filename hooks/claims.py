@@ -132,8 +132,10 @@ def _counted(judged: Sequence[_Judged], held: Sequence[_Judged]) -> str:
     if len(held) == len(judged):
         return f"in {'both' if len(held) == 2 else f'all {len(held)}'} cases: {_listed(held)}"
     others = [case for case in judged if not case.holds]
-    rest = "; ".join(case.words(verdict=True) for case in others)
     told = f"in {len(held)} of {len(judged)} cases: {_listed(held)}"
+    if len(others) > _MANY:
+        return f"{told}; not in the other {len(others)}"
+    rest = "; ".join(case.words(verdict=True) for case in others)
     return f"{told}; not in the other{'s' if len(others) > 1 else ''}: {rest}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hooks.cells import noun
 from hooks.judging_factors import decimals
-from hooks.markup import escape, join_names
+from hooks.markup import escape, join_names, sentence
 from hooks.sides import Where, place_words
 from hooks.view import View
 from runner.importers.published.predicates import (
@@ -29,7 +29,7 @@ _BEFORE = {"server": "for", "workload": "on"}
 
 def sentence_of(statement: Predicate, view: View) -> str:
     """The statement in words, as HTML."""
-    return f"{_SENTENCES[type(statement)](statement, view)}."
+    return sentence(_SENTENCES[type(statement)](statement, view))
 
 
 def conditions(view: View, where: Where) -> str:
@@ -62,12 +62,17 @@ def _names(view: View, dimension: str, values: Sequence[str | int]) -> str:
 
 
 def _side(view: View, where: Where) -> str:
-    return join_names(place_words(view, name, value) for name, value in where.items())
+    """``uvicorn with 2 workers``."""
+    head, *rest = sorted(where, key=lambda name: (name != "server", name != "workload"))
+    load = "a load of " if head == "load" else ""
+    others = {name: where[name] for name in rest}
+    return f"{load}{place_words(view, head, where[head])}{conditions(view, others)}"
 
 
 def _has(where: Where) -> str:
     """The verb of a side: several workers *have* what one of them has."""
-    return "have" if any(isinstance(value, int) and value != 1 for value in where.values()) else "has"
+    several = [isinstance(value, int) and value != 1 and name != "load" for name, value in where.items()]
+    return "have" if all(several) else "has"
 
 
 def _scope(statement: Predicate, view: View) -> str:
@@ -83,16 +88,19 @@ def _within(statement: Within, view: View) -> str:
     text += "".join(
         f", as {_side(view, pair.of)} {_has(pair.of)} of {_side(view, pair.to)}" for pair in others
     )
-    return f"{text}{',' if others else ''}{_scope(statement, view)}"
+    scope = _scope(statement, view)
+    return f"{text}{',' if others and scope else ''}{scope}"
 
 
 def _than(statement: Ahead | Behind, view: View, direction: str) -> str:
-    pairs = join_names(
-        f"{_side(view, pair.of)} {_has(pair.of)} a {direction} {_noun(statement.metric)} "
-        f"than {_side(view, pair.to)}"
-        for pair in statement.pairs
+    first, *others = statement.pairs
+    text = (
+        f"{_side(view, first.of)} {_has(first.of)} a {direction} {_noun(statement.metric)} "
+        f"than {_side(view, first.to)}"
     )
-    return f"{pairs}{_scope(statement, view)}"
+    text += "".join(f", and {_side(view, pair.of)} than {_side(view, pair.to)}" for pair in others)
+    scope = _scope(statement, view)
+    return f"{text}{',' if others and scope else ''}{scope}"
 
 
 def _ahead(statement: Ahead, view: View) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hooks.cells import figure, percent, spread
+from hooks.factors import plain, times
 from hooks.grid import describe_fixed
 from hooks.markup import escape
 from hooks.view import Row, View
@@ -44,7 +45,7 @@ class Estimate:
 
     def words(self) -> str:
         sign = f"{self.bound} " if self.bound else ""
-        return f"{sign}{self.value:.2f}×{self.spread}"
+        return f"{sign}{times(self.value)}{self.spread}"
 
     def allowed(self, digits: int) -> str:
         """What may be the case, and why no less, as words."""
@@ -129,7 +130,7 @@ class Side:
         if found.bound in ("≤", "?"):
             low = 0.0
         return Estimate(
-            found.value, low, high, found.bound, f" ({found.low:.2f}–{found.high:.2f})", float(band)
+            found.value, low, high, found.bound, f" ({plain(found.low)}–{plain(found.high)})", float(band)
         )
 
     def compare(self, a: Row, b: Row) -> tuple[Relation, str]:

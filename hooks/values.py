@@ -16,6 +16,7 @@ from hooks.view import View
 from runner.errors import AnalysisError
 
 _STATS = ["median", "low", "high", "n"]
+_COUNTED = ["workers", "connections"]
 
 
 def value_text(view: View, metric: str, stat: str, where: Mapping[str, Any]) -> str:
@@ -49,14 +50,39 @@ def ratio_text(
     return f"{times.bound} {times.value:.2f}×".strip()
 
 
-def param_text(view: View, name: str) -> str:
-    """A parameter, dimension or package of a run, as text. Raises AnalysisError with the near matches."""
+def count_text(view: View, name: str, where: Mapping[str, Any]) -> str:
+    """How many values of a dimension the cases have that these values choose, as text."""
+    if name not in view.dimensions:
+        raise AnalysisError(f"run {view.id} has no dimension {name!r}", near(name, view.dimensions))
+    view.must_have(where)
+    chosen = (
+        case.dimensions
+        for case in view.run.cases
+        if case.role == "case" and all(case.dimensions.get(key) == value for key, value in where.items())
+    )
+    return f"{len({dimensions[name] for dimensions in chosen if name in dimensions}):,}"
+
+
+def param_text(view: View, name: str, unit: bool = False) -> str:
+    """A parameter, dimension or package of a run, as text; with ``unit`` as in ``1 and 2 workers``.
+
+    Raises AnalysisError with the near matches, or for a unit of what has none.
+    """
+    if not unit:
+        return _param(view, name)
+    values = view.dimensions.get(name, [view.run.parameters.connections] if name == "connections" else [])
+    if name not in _COUNTED or not values:
+        raise AnalysisError(f"{name!r} has no unit", near(name, _COUNTED))
+    return f"{_param(view, name)} {name if values != [1] else name.removesuffix('s')}"
+
+
+def _param(view: View, name: str) -> str:
     run = view.run
     asked = run.parameters.model_dump()
     if name in ("duration", "warmup"):
         return seconds(asked[name])
     if name in view.dimensions:
-        return ", ".join(view.label(name, value) for value in view.dimensions[name])
+        return join_names(view.label(name, value) for value in view.dimensions[name])
     known: dict[str, Any] = asked | {
         "generator": f"{run.generator.name} {run.generator.version}",
         "python": run.python.get("version", "unknown"),
@@ -73,5 +99,5 @@ def param_text(view: View, name: str) -> str:
     if value is None:
         raise AnalysisError(f"run {view.id} has no parameter {name!r}", near(name, [*known, *run.packages]))
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return join_names(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

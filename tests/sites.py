@@ -8,6 +8,7 @@ import http.server
 import json
 import logging
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,11 +90,19 @@ class Builder:
         return (self.site / page).read_text("utf-8")
 
     def _own(self) -> dict[str, Any]:
-        """The project's pages whose pins are there; all of them where nothing is pinned."""
+        """The project's pages whose pins are there; all of them where nothing is pinned.
+
+        Without their claims, which the pinned runs of this repository bear out and no made-up run need.
+        """
+        docs = self.folder / "own"
+        shutil.copytree(ROOT / "site_src", docs, dirs_exist_ok=True)
+        for page in docs.rglob("*.md"):
+            page.write_text(_CLAIM.sub("", page.read_text("utf-8")), "utf-8")
         pinned = store.read_pins(self.artifacts) if (self.artifacts / store.PINS).is_file() else {}
         wanting = [name for name, pins in _asked().items() if pinned and pins - pinned.keys()]
         nav = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)["nav"]
-        return {"exclude_docs": "\n".join(f"/{name}" for name in wanting), "nav": _without(nav, wanting)}
+        excluded = "\n".join(f"/{name}" for name in wanting)
+        return {"docs_dir": str(docs), "exclude_docs": excluded, "nav": _without(nav, wanting)}
 
     def _other(self, pages: dict[str, str]) -> dict[str, Any]:
         docs = self.folder / "docs"
@@ -105,7 +114,8 @@ class Builder:
         return {"docs_dir": str(docs), "nav": [{"Page": name} for name in pages]}
 
 
-_PIN = re.compile(r"\{\{ *\w+\(\"([a-z0-9.-]+)\"(?:, \"(published)\")?")
+_CLAIM = re.compile(r"^(?:- )?\{\{ claim\(.*?\) \}\}$", re.MULTILINE)
+_PIN = re.compile(r"\{\{ *(?!rule\b)\w+\(\"([a-z0-9.-]+)\"(?:, \"(published)\")?")
 
 
 @functools.cache

@@ -511,7 +511,12 @@ def rendered(view: View, markdown: str) -> str:
         ('param("rest", "duration")', "5 s"),
         ('param("rest", "connections")', "100"),
         ('param("rest", "generator")', "oha 1.16.0"),
-        ('param("rest", "server")', "Fast & <b>, even, slow, last"),
+        ('param("rest", "server")', "Fast & <b>, even, slow and last"),
+        ('param("rest", "connections", unit=true)', "100 connections"),
+        ('param("rest", "workers", unit=true)', "1 worker"),
+        ('count("rest", "server")', "4"),
+        ('count("rest", "server", workload="get")', "4"),
+        ('rule("saturated")', "95 %"),
         ('claim("rest", "faster", server="fast", than="slow")', "(495.0–505.0) requests/s, 2.00×."),
     ],
 )
@@ -584,7 +589,7 @@ def test_placeholders_are_filled_once() -> None:
 
 def test_every_block_call_works_with_a_pin_alone(plain: View) -> None:
     calls = calls_of(plain)
-    needing_more = {"value", "ratio", "param", "rule", "claim", "ratios", "compare", "steps"}
+    needing_more = {"value", "ratio", "param", "count", "rule", "claim", "ratios", "compare", "steps"}
     needing_another_run = {"published", "beside", "differences", "statements", "scaling", "ladder"}
     needing_another_run |= {"controls_beside"}
     without_pin = {"publications", "runs", "newest_local", "probe_limits"}

@@ -114,41 +114,6 @@ def test_every_figure_is_valid_and_has_its_numbers_in_a_table(site: Builder, pag
     assert drawn <= tables
 
 
-UNIT = r"(?:ns|µs|ms|s|min|×|%|-fold|times|[KMG]i?B|bytes|requests|requests/s|/s|samples|connections|workers)"
-# Numbers with a unit that are no finding: settings that a test compares with the application, a kernel's
-# constant, and a definition.
-TYPED = {"proxy": {"30 s", "5 s"}, "investigations/nagle": {"40 ms"}, "body-rate": {"1 MiB"}}
-
-
-def typed_numbers(text: str) -> set[str]:
-    """The decimals, large numbers and numbers with a unit of a page's Markdown, outside of its calls."""
-    prose = re.sub(r"\{\{.*?\}\}|\A---\n.*?\n---\n|\]\([^)]*\)", "", text, flags=re.S)
-    found = re.findall(rf"\b\d+(?:[.,]\d+)*\s?{UNIT}(?!\w)|\b\d+\.\d+\b|\b\d{{1,3}},\d{{3}}\b", prose)
-    return {" ".join(number.split()) for number in found}
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_says_a_number_that_no_call_gave(site: Builder, page: str) -> None:
-    """A number with a unit, a decimal or a large number in prose is a finding that somebody typed."""
-    name = f"{page}.md" if (ROOT / "site_src" / f"{page}.md").exists() else f"{page}/index.md"
-    assert typed_numbers((ROOT / "site_src" / name).read_text("utf-8")) == TYPED.get(page, set())
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a gap of 40 ms, or 43.7 ms", {"40 ms", "43.7 ms"}),
-        ("it was 4× as fast, by 12 %, 13-fold", {"4×", "12 %", "13-fold"}),
-        ("at 5,000 or 1.25", {"5,000", "1.25"}),
-        ("of 25\nconnections", {"25 connections"}),
-        ("status 504, TCP, h11, p99, HTTP/1 and 2 of them", set()),
-        ('{{ value("a", x=1.5) }} and [a link](a-40ms.md) 7 ms', {"7 ms"}),
-    ],
-)
-def test_typed_numbers_are_seen(text: str, found: set[str]) -> None:
-    assert typed_numbers(text) == found
-
-
 # --- proxy ------------------------------------------------------------------------------------------
 
 
@@ -459,7 +424,7 @@ def test_a_ladder_without_a_climb_has_no_knee(builder: Builder) -> None:
 def test_a_run_without_a_ladder_is_an_error_that_says_how_to_get_one(builder: Builder) -> None:
     write_run(builder.artifacts, "ref", servers=2, workloads=1, raw=False)
     pin(builder.artifacts, rest="ref")
-    with pytest.raises(BuildFailed, match=r"index\.md, line 1: run ref has no load ladder"):
+    with pytest.raises(BuildFailed, match=r"index\.md, line 1: .*: run ref has no load ladder"):
         builder.build(pages={"index.md": '{{ ladder("rest") }}\n'})
 
 
