@@ -1,0 +1,244 @@
+"""The panel of a receipt: opening, closing, keys, focus, widths and print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browsing import needs_chromium
+from receipt import CASE, Receipt
+from sites import Builder, pin, served
+
+from benchmarks.synthetic import flawed, write_run
+from runner import store
+from runner.metrics import METRICS
+
+pytestmark = needs_chromium
+
+PAGE = """# Page
+
+{{ table("rest") }}
+
+{{ chart("rest", metric="rps", workload="get_item") }}
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    with pytest.MonkeyPatch.context() as patch:
+        builder = Builder(tmp_path_factory.mktemp("panel"), patch)
+        write_run(builder.artifacts, "rest-1", servers=4, mutate=flawed)
+        pin(builder.artifacts, rest="rest-1")
+        builder.build(pages={"index.md": PAGE, "next.md": "# Next\n"})
+        return builder
+
+
+@pytest.fixture(scope="module")
+def address(site: Builder) -> Iterator[str]:
+    with served(site.site) as url:
+        yield url
+
+
+def opened(page: Any) -> Any:
+    """The open receipt, when its evidence is there."""
+    dialog = page.locator("dialog.ls-receipt[open]")
+    dialog.locator(".ls-receipt-figure").wait_for()
+    return dialog
+
+
+def cell(page: Any) -> Any:
+    """The button of the first value of the HTML table, in sight."""
+    page.locator(".ls-block .ls-plotly svg.main-svg").first.wait_for()
+    page.evaluate("document.querySelectorAll('details').forEach((box) => (box.open = true))")
+    return page.locator("td .ls-open").first
+
+
+def test_cell_opens_its_receipt_and_gets_the_focus_back(visit: Any, address: str, site: Builder) -> None:
+    """By click and by Enter; closed by Escape, by its button and by a click beside it."""
+    found = visit(address)
+    page, button = found.page, cell(found.page)
+    focused = "(button) => document.activeElement === button"
+    (case,) = {s.case for s in store.read(site.artifacts / "rest-1").samples if s.case.endswith(CASE)}
+    value = button.text_content()
+
+    def by_escape() -> None:
+        page.keyboard.press("Escape")
+
+    def by_button() -> None:
+        page.get_by_role("button", name="Close").click()
+
+    def by_click_beside() -> None:
+        page.mouse.click(60, 400)
+
+    for close in (by_escape, by_button, by_click_beside):
+        for start in (button.click, lambda: button.press("Enter")):
+            start()
+            dialog = opened(page)
+            assert dialog.get_attribute("aria-labelledby") == dialog.locator("h2").get_attribute("id")
+            assert page.evaluate("document.activeElement.id") == "ls-receipt-title"
+            text = dialog.locator(".ls-receipt-figure").text_content()
+            assert METRICS["rps"].show(40_000) in text
+            assert value.strip().startswith(text.split(" requests")[0])
+            close()
+            dialog.wait_for(state="detached")
+            assert button.evaluate(focused)
+    assert case == CASE
+    assert found.complaints == []
+
+
+def test_point_of_a_chart_opens_its_receipt(visit: Any, address: str) -> None:
+    found = visit(address)
+    page = found.page
+    figure = page.locator(".ls-figure[data-figure]").last
+    figure.scroll_into_view_if_needed()
+    page.locator(".ls-figure.ls-drawn").last.wait_for()
+    figure.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    dialog = opened(page)
+    assert "get_item" in dialog.locator("h2").text_content()
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+    assert figure.evaluate("(box) => document.activeElement === box")
+    assert found.complaints == []
+
+
+def test_tab_stays_in_the_panel(visit: Any, address: str) -> None:
+    found = visit(address)
+    receipt = Receipt(found, "rest-1")
+    count = receipt.dialog.locator("a, button, summary, [tabindex]").count()
+    inside = "document.activeElement === document.body || document.activeElement.closest('dialog') !== null"
+    seen = set()
+    for _ in range(count + 3):
+        found.page.keyboard.press("Tab")
+        assert found.page.evaluate(inside)
+        seen.add(found.page.evaluate("document.activeElement.textContent"))
+    assert {"×", "Verify"} <= seen
+    for _ in range(3):
+        found.page.keyboard.press("Shift+Tab")
+        assert found.page.evaluate(inside)
+
+
+def test_keyboard_alone_verifies(visit: Any, address: str) -> None:
+    found = visit(address)
+    receipt = Receipt(found, "rest-1")
+    while found.page.evaluate("document.activeElement.textContent") != "Verify":
+        found.page.keyboard.press("Tab")
+    found.page.keyboard.press("Enter")
+    assert receipt.verdict().startswith("Verified: ")
+    assert found.page.evaluate("document.activeElement.textContent") == "Verify"
+
+
+def test_keys_of_the_theme_do_not_leave_the_page(visit: Any, address: str) -> None:
+    """Material goes to the next page at "n" and to the search at "s"."""
+    found = visit(address)
+    receipt = Receipt(found, "rest-1")
+    before = found.page.url
+    for key in ("n", "p", "s", "f", "."):
+        found.page.keyboard.press(key)
+    found.page.wait_for_timeout(200)
+    assert found.page.url == before
+    assert receipt.dialog.is_visible()
+    assert found.page.evaluate("document.activeElement.closest('dialog') !== null")
+
+
+def test_panel_moves_nothing_of_the_page(visit: Any, address: str) -> None:
+    found = visit(address)
+    cell(found.page)
+    place = """() => JSON.stringify([...document.querySelectorAll("h1, .ls-block")].map((node) =>
+        node.getBoundingClientRect()))"""
+    before = found.page.evaluate(place)
+    found.page.evaluate(
+        """() => {
+            window.shifted = [];
+            const outside = (source) => source.node && !source.node.parentElement?.closest("dialog");
+            const note = (entry) => window.shifted.push(...entry.sources.filter(outside));
+            new PerformanceObserver((list) => list.getEntries().forEach(note))
+                .observe({ type: "layout-shift" });
+        }"""
+    )
+    Receipt(found, "rest-1").verify()
+    assert found.page.evaluate(place) == before
+    found.page.keyboard.press("Escape")
+    found.page.wait_for_timeout(200)
+    assert found.page.evaluate(place) == before
+    assert found.page.evaluate("window.shifted.map((source) => source.node.nodeName)") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_panel_is_as_wide_as_a_phone(visit: Any, address: str, scheme: str) -> None:
+    found = visit(address, viewport={"width": 390, "height": 800}, color_scheme=scheme)
+    receipt = Receipt(found, "rest-1", "granian-rloop/get_item/w1/c100")
+    receipt.verify()
+    receipt.dialog.evaluate(
+        "(dialog) => dialog.querySelectorAll('details').forEach((box) => (box.open = true))"
+    )
+    box = receipt.dialog.bounding_box()
+    assert (box["x"], box["width"], box["height"]) == (0, 390, 800)
+    assert receipt.dialog.evaluate("(dialog) => dialog.scrollWidth - dialog.clientWidth") == 0
+    wider = receipt.dialog.evaluate(
+        """(dialog) => [...dialog.querySelectorAll("*")]
+            .filter((node) => !node.closest(".ls-scroll, summary"))
+            .filter((node) => node.getBoundingClientRect().right > 390.5)
+            .map((node) => node.outerHTML.slice(0, 80))"""
+    )
+    assert wider == []
+    paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 25, 31)"}[scheme]
+    assert receipt.dialog.evaluate("(dialog) => getComputedStyle(dialog).backgroundColor") == paper
+
+
+def test_open_panel_is_not_printed(visit: Any, address: str) -> None:
+    found = visit(address)
+    before = found.page.pdf()
+    receipt = Receipt(found, "rest-1")
+    found.page.emulate_media(media="print")
+    assert not receipt.dialog.is_visible()
+    assert found.page.locator("h1").is_visible()
+    # A sheet over the page would be in it as well.
+    assert abs(len(found.page.pdf()) - len(before)) < 0.02 * len(before)
+    found.page.emulate_media(media="screen")
+    assert receipt.dialog.is_visible()
+
+
+def test_reduced_motion_is_respected(visit: Any, address: str) -> None:
+    moving = "(dialog) => getComputedStyle(dialog).animationName"
+    still = Receipt(visit(address, reduced_motion="reduce"), "rest-1")
+    assert still.dialog.evaluate(moving) == "none"
+    moved = Receipt(visit(address, reduced_motion="no-preference"), "rest-1")
+    assert moved.dialog.evaluate(moving) == "ls-receipt-in"
+
+
+def test_only_one_receipt_is_open(visit: Any, address: str) -> None:
+    """Two quick clicks: the last one counts."""
+    found = visit(address)
+    found.page.evaluate(
+        """async ([one, other]) => {
+            await lapsheet.part("receipt.js");
+            const open = (id) => lapsheet.receipt({ run: "rest-1", case: id, metric: "rps" });
+            await Promise.all([open(one), open(other)]);
+        }""",
+        [CASE, "granian-rloop/get_item/w1/c100"],
+    )
+    assert opened(found.page).locator("h2").text_content().startswith("Throughputgranian · rloop")
+    assert found.page.locator("dialog").count() == 1
+
+
+def test_command_is_copied(visit: Any, address: str) -> None:
+    found = visit(address, permissions=["clipboard-read", "clipboard-write"])
+    receipt = Receipt(found, "rest-1")
+    receipt.dialog.get_by_text("Commands").click()
+    receipt.dialog.get_by_role("button", name="Copy the command of the generator").click()
+    receipt.dialog.get_by_text("Copied").wait_for()
+    text = found.page.evaluate("navigator.clipboard.readText()")
+    assert text == "oha --no-tui --output-format json -z 5s"
+
+
+def test_evidence_is_loaded_when_it_is_asked_for_and_once(visit: Any, address: str) -> None:
+    found = visit(address)
+    cell(found.page)
+    assert not [url for url in found.requests if "receipts-" in url or "verify.js" in url]
+    for _ in range(2):
+        Receipt(found, "rest-1").dialog.press("Escape")
+    assert len([url for url in found.requests if "receipts-" in url]) == 1
+    assert {url for url in found.requests if not url.startswith((address, "data:", "blob:"))} == set()
