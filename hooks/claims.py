@@ -71,14 +71,14 @@ def _borne_out(view: View, made: Claim) -> str:
     held = [case for case in judged if case.holds]
     if not held or (len(held) < len(judged) and not made.in_any):
         raise _refused(made, sentence_of(made.predicate, view), judged)
-    if len(judged) == 1:
-        head = sentence_of(_in_case(made.predicate, made.cases[0]), view)
-        told = f"{_open(head)}: {judged[0].words(place=False)}"
-    else:
-        told = f"{_open(sentence_of(made.predicate, view))}, {_counted(judged, held)}"
+    alone = judged[0] if len(judged) == 1 else None
+    said = _in_case(made.predicate, made.cases[0]) if alone else made.predicate
+    head = _open(sentence_of(said, view))
+    text = f"{head}: {_data(alone.words(place=False))}" if alone else f"{head}, {_counted(judged, held)}"
     if not side.plain:
-        return f"{told}."
-    return f'<span class="ls-elsewhere" title="{escape(PUBLISHED)}">{told} <small>(published)</small>.</span>'
+        return f'<span class="ls-claim">{text}.</span>'
+    mark = f'<span class="ls-claim ls-elsewhere" title="{escape(PUBLISHED)}">'
+    return f"{mark}{text} <small>(published)</small>.</span>"
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,11 @@ def _in_case(predicate: Predicate, case: Combination) -> Predicate:
     return predicate.model_copy(update={"where": {**predicate.where, **case}})
 
 
+def _data(figures: str) -> str:
+    """What bears the sentence out, set apart from it."""
+    return f'<span class="ls-claim-data">{figures}</span>'
+
+
 def _open(sentence: str) -> str:
     """A sentence that goes on."""
     return sentence.removesuffix(".")
@@ -130,13 +135,13 @@ def _open(sentence: str) -> str:
 def _counted(judged: Sequence[_Judged], held: Sequence[_Judged]) -> str:
     """``in all 4 cases: …``, or ``in 1 of 4 cases: …; not in the others: …``."""
     if len(held) == len(judged):
-        return f"in {'both' if len(held) == 2 else f'all {len(held)}'} cases: {_listed(held)}"
+        return f"in {'both' if len(held) == 2 else f'all {len(held)}'} cases: {_data(_listed(held))}"
     others = [case for case in judged if not case.holds]
-    told = f"in {len(held)} of {len(judged)} cases: {_listed(held)}"
+    told = f"in {len(held)} of {len(judged)} cases: {_data(_listed(held))}"
     if len(others) > _MANY:
         return f"{told}; not in the other {len(others)}"
     rest = "; ".join(case.words(verdict=True) for case in others)
-    return f"{told}; not in the other{'s' if len(others) > 1 else ''}: {rest}"
+    return f"{told}; not in the other{'s' if len(others) > 1 else ''}: {_data(rest)}"
 
 
 def _listed(held: Sequence[_Judged]) -> str:
