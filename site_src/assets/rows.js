@@ -163,13 +163,13 @@
     }
     const why = refusal(a, b);
     const told = { tier: "", short: counts(a).join(" · "), remarks: remarks(a) };
+    if (a === b && (!why || a.floor)) {
+      return { ...told, value: "1×", spread: "the baseline", order: 1 };
+    }
     if (why) {
       return { ...told, value: "–", spread: why, order: null };
     }
     const found = ratio(a, b);
-    if (a === b) {
-      return { ...told, value: "1×", spread: "the baseline", order: 1 };
-    }
     const alike = a.untiered || b.untiered ? "no claim" : distinct(a, b) ? "" : "not told apart";
     const short = [told.short, alike].filter(Boolean).join(" · ");
     return { ...told, short, value: lapsheet.format.factor(found), spread: lapsheet.format.span(found), order: found.value };
