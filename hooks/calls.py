@@ -313,9 +313,9 @@ class Calls:
         """Sections as Markdown: their headings, so that the table of contents has them, and placeholders."""
         return "\n\n".join(f"{'#' * level} {part.title}\n\n{self.places.block(part.html)}" for part in parts)
 
-    def _dimensions(self, pin: str) -> Iterable[str]:
+    def _dimensions(self, pin: str) -> Iterable[str] | None:
         entry = self._entry(pin)
-        return entry.view.dimensions if entry is not None else ()
+        return None if entry is None else entry.view.dimensions
 
     def _entry(self, pin: str) -> Entry | None:
         """The pinned run; None where nothing at all is published, which no page can help."""

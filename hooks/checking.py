@@ -14,6 +14,7 @@ from hooks.near import near
 from runner.errors import AnalysisError, LapsheetError
 
 Call = Callable[..., object]
+Dimensions = Callable[[str], Iterable[str] | None]
 PINS = ("pin", "published", "run")
 """The arguments of any call that name a pin."""
 
@@ -36,8 +37,8 @@ _TAKES: dict[Any, str] = {
 """What an argument of a type takes, for a page's author."""
 
 
-def checked(name: str, call: Call, dimensions: Callable[[str], Iterable[str]]) -> Call:
-    """A method that a page may call by that name; ``dimensions`` gives those of a pinned run.
+def checked(name: str, call: Call, dimensions: Dimensions) -> Call:
+    """A method that a page may call by that name; ``dimensions`` gives those of a pin, where any is there.
 
     Its errors name the call. Raises AnalysisError for an argument that it does not take, whose value is of
     another kind, or is missing; where it takes dimensions, also for one that no run of its pins has.
@@ -61,7 +62,7 @@ def _check(
     call: Call,
     args: tuple[object, ...],
     given: Mapping[str, object],
-    dimensions: Callable[[str], Iterable[str]],
+    dimensions: Dimensions,
 ) -> None:
     signature = inspect.signature(call)
     names = [name for name, found in signature.parameters.items() if found.kind is not _OPEN]
@@ -77,9 +78,10 @@ def _check(
     bound.pop("arguments", None)  # of a claim: its kind takes them, and checks them
     _of_their_types(call, bound)
     pins = [bound[name] for name in PINS if isinstance(bound.get(name), str)]
-    known = list(dict.fromkeys([*names, *(name for pin in pins for name in dimensions(pin))]))
+    of_runs = [found for pin in pins if (found := dimensions(pin)) is not None]
+    known = list(dict.fromkeys([*names, *(name for found in of_runs for name in found)]))
     for name in where:
-        if name not in known:
+        if of_runs and name not in known:
             raise AnalysisError(f"no argument and no dimension {name!r}", near(name, known))
 
 

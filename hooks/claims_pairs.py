@@ -20,6 +20,8 @@ def pairs(view: View, metric: str, of: Where, to: Where, where: Where) -> list[P
     from runner.verdicts import comparable
 
     named = set(of) | set(to)
+    for side in (of, to):
+        view.must_have(side)
     if not named or set(of) != set(to):
         raise AnalysisError(
             f"a comparison needs the same dimensions on both sides, not {dict(of)} and {dict(to)}",
