@@ -43,7 +43,9 @@ def curve_figure(
     data = _traces(plot, metric, stops or {}, hover, light=light)
     xs = sorted({place.x for curve in plot.curves for place in curve.stops})
     ys = [value for trace in data for value in trace["y"]]
-    log_x, log_y = stops is None and _spans_decades(xs), _spans_decades(ys)
+    # A tail is some factor away from the median, and the same factor at all speeds.
+    tails = stops is not None and bool(ys) and min(ys) > 0
+    log_x, log_y = stops is None and _spans_decades(xs), tails or _spans_decades(ys)
     down = axes.logarithmic(ys, _TICKS) if log_y else axes.linear(ys, _TICKS)
     title = (plot.y_title or heading(plot.metric)) + (" (log scale)" if log_y else "")
     x_title = plot.x_title + (" (log scale)" if log_x else "")

@@ -126,7 +126,10 @@ def _traces(grid: Grid, across: list[int], down: list[int], hover: Hover) -> lis
 
 
 def _words_of(shares: list[list[float | None]]) -> list[list[str]]:
-    return [["" if found is None else f"{found:.0%} of the column's best" for found in row] for row in shares]
+    return [
+        ["" if found is None else f"{found * 100:.0f} % of the column's best" for found in row]
+        for row in shares
+    ]
 
 
 def _absent(row: Row | None) -> str:
@@ -178,7 +181,7 @@ def heatmap_table(grid: Grid, styles: Mapping[str, Style]) -> str:
                 part = grid.part(key, column, metric)
                 texts.append(
                     f'<span class="ls-value">{part.value}</span> '
-                    f'<span class="ls-spread">{found:.0%} of the best · {part.spread}</span>'
+                    f'<span class="ls-spread">{found * 100:.0f} % of the best · {part.spread}</span>'
                 )
         server = dict(zip(grid.row_dimensions, key, strict=True)).get("server")
         dot = swatch(styles.get(str(server), DEFAULT)) if server is not None else ""

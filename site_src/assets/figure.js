@@ -66,7 +66,7 @@
     lapsheet.receipt({ run: spec.about.run, case: id, metric: spec.about.metric, from: box });
   }
 
-  /* The points a reader can walk over with the arrow keys, trace by trace, each with the place it has there. */
+  /* The points a reader can walk over with the arrow keys, trace by trace, each as Plotly finds it there. */
   function points(spec) {
     return spec.data.flatMap(function (trace, curveNumber) {
       if (!trace.customdata) {
@@ -79,7 +79,7 @@
       }
       return trace.customdata.flatMap(function (row, y) {
         return row.flatMap(function (id, x) {
-          return id ? [{ id, at: { curveNumber, pointNumber: [y, x] } }] : [];
+          return id ? [{ id, at: { curveNumber, xval: trace.x[x], yval: trace.y[y] } }] : [];
         });
       });
     });
