@@ -47,6 +47,11 @@ class RunPage:
     headings: list[Heading]
     figures: tuple[str, bytes] | None
 
+    @property
+    def contents(self) -> tuple[tuple[str, str], ...]:
+        """What its list of contents shows."""
+        return tuple((heading["id"], heading["name"]) for heading in self.headings)
+
 
 def run_page(catalogue: Catalogue, entry: Entry, url: str, cache: Cache) -> RunPage:
     """The page of a run at that address, from the cache where it is there."""
@@ -97,8 +102,8 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
     elif metrics and rows:
         those = grids(view, rows, columns, metrics, {})
         add("Results", table_block(page, entry, those))
-        charts = (chart_block(page, entry, [grid.only([key]) for grid in those]) for key in metrics)
-        add("Charts", "".join(charts))
+        # Of the first metric only: the table shows every other at a click, and a chart is what a page costs.
+        add("Every sample", chart_block(page, entry, [grid.only(metrics[:1]) for grid in those]))
         probed = [key for key in PROBE_METRICS if key in view.metrics]
         if probed:
             add("Headers and body", table_block(page, entry, grids(view, rows, columns, probed, {})))

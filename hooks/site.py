@@ -14,30 +14,32 @@ from typing import Any, TypeVar
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import get_toc
+from mkdocs.utils.templates import TemplateContext
 
 from hooks import figures, pages, publish
 from hooks.cache import NO_CACHE, Cache
 from hooks.catalogue import Catalogue, Entry, read_catalogue
 from hooks.context import root_of
 from hooks.description import describe
+from hooks.frame import CONTENT, Frames
 from hooks.loading import analyse
+from hooks.pages import RunPage
 from hooks.placeholders import has_placeholder
 from hooks.resolving import Resolved, resolve_page
 from hooks.settings import read_settings
 from runner.errors import LapsheetError
 
 T = TypeVar("T")
-# Where MkDocs writes a run's page; Material adds a heading of its own to a page that has no "<h1".
-_LATER = "<!-- <h1: the run's page -->"
 log = logging.getLogger("mkdocs.hooks.lapsheet")
 
 
 class Build:
     """What one build knows; made anew for each.
 
-    ``figures`` are files of the site, path → content; ``pages`` the HTML of runs that MkDocs has yet to
+    ``figures`` are files of the site, path → content; ``pages`` the pages of runs that MkDocs has yet to
     write.
     """
 
@@ -47,7 +49,8 @@ class Build:
         self.runs: dict[str, Entry] = {}
         self.resolved: dict[str, Resolved] = {}
         self.figures: dict[str, bytes] = {}
-        self.pages: dict[str, str] = {}
+        self.pages: dict[str, RunPage] = {}
+        self.frames = Frames()
 
 
 _serving = False
@@ -102,9 +105,10 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
         page.toc = get_toc(made.headings)  # type: ignore[arg-type]
         if made.figures:
             _build.figures.update([made.figures])
-        _build.pages[uri] = made.html
+        _build.pages[uri] = made
         page.meta.setdefault("description", describe(made.html))
-        return _LATER
+        _build.frames.enter(page, made.contents)
+        return CONTENT
     if any(has_placeholder(item.title) for item in _headings(page.toc)):
         raise PluginError(f"{uri}: a call stands in a heading. Give it a paragraph of its own.")
     resolved = _build.resolved[uri]
@@ -116,10 +120,20 @@ def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files
     return html
 
 
+def on_page_context(
+    context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
+) -> TemplateContext:
+    """Let the first page of its kind become the frame of all."""
+    made = _build.pages.get(page.file.src_uri)
+    if made:
+        context["page"] = _build.frames.seen(page, made.contents)
+    return context
+
+
 def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
     """Put a run's page into its frame, past the plugins that would search and copy it."""
-    html = _build.pages.pop(page.file.src_uri, None)
-    return output if html is None else output.replace(_LATER, html, 1)
+    made = _build.pages.pop(page.file.src_uri, None)
+    return _build.frames.fill(page, made.contents, output, made.html) if made else output
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
