@@ -150,7 +150,7 @@
     if (!files.length) {
       found.problem = "no raw file is recorded";
     } else if (how && !found.problem && !(found.value !== undefined && agree(found.value, stored))) {
-      found.problem = found.value === undefined ? "the raw files have no such figure" : "differs";
+      found.problem = found.value === undefined ? "the raw files have no such figure" : "value differs";
     }
     return { sample, files, stored, ...found };
   }
@@ -171,12 +171,12 @@
 
   /* The proof of a receipt's figure from its accepted samples. `source(entry)` resolves to {bytes} or
      {problem}; `progress(k, n)` is told before each sample. */
-  async function prove(context, samples, source, progress) {
+  async function prove(context, source, progress) {
     const { how, why } = way(context);
     const evidence = [await manifestFile(context, source), await samplesFile(context, source)];
     const each = [];
-    for (const sample of samples) {
-      progress(each.length + 1, samples.length);
+    for (const sample of context.accepted) {
+      progress(each.length + 1, context.accepted.length);
       each.push(await sampleProof(context, sample, source, how));
     }
     const values = each.map((one) => one.value);

@@ -21,43 +21,48 @@
     return first.filter((word, at) => others.some((argv) => argv[at] !== word));
   }
 
-  function commands(context) {
+  /* Role → [[sample, what it has of that role], …], for the field of samples that is by role. */
+  function byRole(context, field) {
     const roles = new Map();
     for (const sample of context.attempts) {
-      for (const [role, argv] of Object.entries(sample.commands ?? {})) {
-        roles.set(role, [...(roles.get(role) ?? []), argv]);
+      for (const [role, value] of Object.entries(sample[field] ?? {})) {
+        roles.set(role, [...(roles.get(role) ?? []), [sample, value]]);
       }
     }
+    return roles;
+  }
+
+  function commands(context) {
+    const roles = byRole(context, "commands");
     if (context.manifest.upstream?.command?.length) {
-      roles.set("upstream", [context.manifest.upstream.command]);
+      roles.set("upstream", [[undefined, context.manifest.upstream.command]]);
     }
-    const parts = [...roles].map(function ([role, those]) {
+    const parts = [...roles].map(function ([role, found]) {
+      const those = found.map(([, argv]) => argv);
       const different = own(those);
       const shown = different ? [those[0]] : those;
       return [
         el("h4", {}, role),
         shown.map((argv) => copyable(argv.map(quote).join(" "), "the command of the " + role)),
-        different?.length > 0 && el("p", { class: "ls-note" }, "Each attempt had its own: ", name(different.join(", "))),
+        different?.length > 0 &&
+          el("p", { class: "ls-note" }, "Each attempt had its own: ", name(different.join(", "))),
       ];
     });
     return fold("Commands", [...roles.keys()].join(", ") || "none recorded", parts);
   }
 
   function cpus(context) {
-    const roles = new Map();
-    for (const sample of context.attempts) {
-      for (const [role, witness] of Object.entries(sample.witness ?? {})) {
-        roles.set(role, [...(roles.get(role) ?? []), [sample, witness]]);
-      }
-    }
+    const bound = context.row.floor && !context.metric.startsWith("probe_");
     const limit = (value) => (value >= SATURATED ? el("strong", {}, percent(value)) : percent(value));
     const rows = [];
     const saturated = new Set();
-    for (const [role, those] of roles) {
+    for (const [role, those] of byRole(context, "witness")) {
       rows.push({ head: [name(role), ": CPU " + those[0][1].cpus.join(", ")] });
       for (const [sample, seen] of those) {
         const full = Math.max(seen.busiest_cpu, seen.busiest_thread) >= SATURATED;
-        full && saturated.add(role);
+        if (full) {
+          saturated.add(role);
+        }
         rows.push([
           round(sample),
           limit(seen.busy),
@@ -65,7 +70,7 @@
           limit(seen.busiest_thread),
           percent(seen.foreign ?? 0),
           percent(seen.steal ?? 0),
-          full ? "at its limit" + (LIMITERS.includes(role) ? ": the figure is a bound" : "") : "",
+          full ? "at its limit" + (bound && LIMITERS.includes(role) ? ": the figure is a bound" : "") : "",
         ]);
       }
     }
@@ -96,7 +101,9 @@
         const key = JSON.stringify([check.name, check.status, check.detail ?? ""]);
         groups.set(key, { check, rounds: [...(groups.get(key)?.rounds ?? []), sample] });
         made += check.status !== "not checked";
-        check.status === "ok" || bad.add(check.name + " " + check.status);
+        if (check.status !== "ok") {
+          bad.add(check.name + " " + check.status);
+        }
       }
     }
     const all = context.attempts.length;
@@ -116,27 +123,32 @@
 
   function files(context) {
     const root = lapsheet.root + context.run.files;
-    let total = 0;
     const rows = context.attempts.flatMap((sample) =>
-      (sample.raw ?? []).map(function (entry) {
-        total += 1;
-        return [
-          el("a", { href: root + entry.path, download: true }, entry.path),
-          round(sample),
-          count(entry.size),
-          el("code", {}, entry.sha256),
-        ];
-      })
+      (sample.raw ?? []).map((entry) => [
+        el("a", { href: root + entry.path, download: true }, entry.path),
+        round(sample),
+        count(entry.size),
+        el("code", {}, entry.sha256),
+      ])
     );
-    return fold("Raw files", count(total), [
-      table("Raw files of these attempts", ["File", "Round", "Bytes", "SHA-256"], rows, "ls-files"),
+    return fold("Raw files", count(rows.length), [
+      rows.length
+        ? table("Raw files of these attempts", ["File", "Round", "Bytes", "SHA-256"], rows, "ls-files")
+        : el("p", {}, "No raw file is recorded."),
     ]);
+  }
+
+  function loop({ rate, ladder }) {
+    if (ladder?.length) {
+      return "closed loop for the capacity, then open loop at shares of it";
+    }
+    return rate ? `open loop at ${count(rate)} requests/s` : "closed loop";
   }
 
   function about(context) {
     const { manifest, run } = context;
     const { parameters, generator, source, lock } = manifest;
-    const manifestFile = context.about.manifest;
+    const { path, sha256 } = context.about.manifest;
     const rows = [
       ["Run", [el("a", { href: lapsheet.root + run.url }, name(run.id)), " (", name(manifest.title), ")"]],
       ["Captured", moment(manifest.created) + (manifest.finished ? " to " + moment(manifest.finished) : "")],
@@ -147,14 +159,23 @@
         ["Seed", String(parameters.seed)],
         ["Sample", `${parameters.duration} s after ${parameters.warmup} s of warm-up`],
         ["Rounds", String(parameters.repeats)],
-        ["Load", [name(generator.name + " " + generator.version), parameters.rate ? `, ${parameters.rate} requests/s` : ""]],
+        ["Generator", name(generator.name + " " + generator.version)],
+        ["Loop", loop(parameters)],
+        ["Foreign load", "rejects a sample from " + percent(parameters.foreign_limit ?? 0.1) + " on"],
         ["Command line", name((manifest.command_line ?? []).map(quote).join(" "))]
       );
-      manifest.probe && rows.push(["Probe", [count(manifest.probe.requests) + " requests, ", name(manifest.probe.client)]]);
-      source.revision && rows.push(["Revision", source.revision + (source.dirty ? ", with changes" : "")]);
-      lock && rows.push(["Lock", [name(lock.path), lock.matches ? ", as installed" : ", not as installed"]]);
+      if (manifest.probe) {
+        rows.push(["Probe", [count(manifest.probe.requests) + " requests, ", name(manifest.probe.client)]]);
+      }
+      if (source.revision) {
+        rows.push(["Revision", source.revision + (source.dirty ? ", with changes" : "")]);
+      }
+      if (lock) {
+        rows.push(["Lock", [name(lock.path), lock.matches ? ", as installed" : ", not as installed"]]);
+      }
     }
-    rows.push(["Manifest", [el("a", { href: lapsheet.root + run.files + manifestFile.path, download: true }, manifestFile.path), ", SHA-256 ", el("code", {}, manifestFile.sha256)]]);
+    const link = el("a", { href: lapsheet.root + run.files + path, download: true }, path);
+    rows.push(["Manifest", [link, ", SHA-256 ", el("code", {}, sha256)]]);
     return fold("Run", run.id + ", " + run.created, [
       table("The run this figure is of", ["What", "Value"], rows, "ls-facts"),
     ]);

@@ -9,8 +9,6 @@
   const PUBLISHED = "published by others, not measured here"; // runner.model.PUBLISHED
 
   const between = (items, mark) => items.flatMap((item, at) => (at ? [mark, item] : [item]));
-  const accepted = (context) =>
-    context.attempts.filter((item) => item.status === "accepted" && context.metric in (item.metrics ?? {}));
 
   function label(context, dimension, value) {
     return context.manifest.labels?.[dimension]?.[value] || String(value);
@@ -24,28 +22,40 @@
   }
 
   function title(context) {
-    const twin = context.case.role === "twin" ? [" (A/A twin)"] : [];
-    return [el("span", { class: "ls-receipt-kind" }, context.kind.label), ...between(coordinates(context), " · ").flat(), ...twin];
+    const { role } = context.case;
+    return [
+      el("span", { class: "ls-receipt-kind" }, context.kind.label),
+      ...between(coordinates(context), " · ").flat(),
+      { case: "", twin: " (A/A twin)", control: " (control)" }[role ?? "case"],
+    ];
   }
 
   /* As hooks.cells.floor_sign: a saturated generator makes a throughput a lower bound and a latency an upper
      one; latencies that leave out requests never sent are lower bounds; with both, nothing bounds them. */
-  function bound(context) {
-    const { row, kind, metric } = context;
-    const open = metric.startsWith("open_");
-    const unsent =
-      open && accepted(context).some((item) => item.flags?.some((flag) => flag.code === "rate-not-reached"));
-    if (unsent) {
+  function bound({ row, kind, metric, accepted }) {
+    const short = (sample) => sample.flags?.some((flag) => flag.code === "rate-not-reached");
+    const limiter = metric.startsWith("probe_") ? "the probe" : "the load generator or the upstream";
+    if (metric.startsWith("open_") && accepted.some(short)) {
       return row.floor
-        ? ["", "Requests that were due were never sent, and the generator was at its limit: no bound."]
-        : ["≥ ", "≥: requests that were due were never sent, and the percentiles leave them out."];
-    }
-    if (!row.floor) {
-      return ["", ""];
+        ? ["", `Requests that were due were never sent, and ${limiter} was at its limit: the figure is no bound.`]
+        : ["≥ ", "≥: requests that were due were never sent, and the figure leaves them out."];
     }
     const sign = kind.better === "higher" ? "≥" : "≤";
-    const told = sign + ": what sent or answered behind the server was at its limit; the server may be better.";
-    return [sign + " ", told];
+    return row.floor
+      ? [sign + " ", `${sign}: ${limiter} was at its limit, so the server may be better.`]
+      : ["", ""];
+  }
+
+  /* As runner.metrics.Metric.too_small. */
+  function small({ row, kind, metric }) {
+    const by = metric.startsWith("probe_") ? "the probe" : "the measurement";
+    const least = Number((kind.resolution * kind.scale).toPrecision(6));
+    return row.n && row.median < kind.resolution ? `below what ${by} resolves (${least} ${kind.display_unit})` : "";
+  }
+
+  function range({ row, kind }) {
+    const [low, high] = [show(kind, row.low), show(kind, row.high)];
+    return low === high ? low : low + "–" + high;
   }
 
   function figure(context) {
@@ -60,8 +70,9 @@
       words.push("no accepted sample of " + row.wanted);
     } else {
       words.push(row.n === 1 ? "the one accepted sample" : "median of " + row.n + " accepted samples");
-      words.push("range " + (row.low === row.high ? show(kind, row.low) : show(kind, row.low) + "–" + show(kind, row.high)));
+      words.push("range " + range(context));
     }
+    words.push(small(context));
     if (row.untiered !== PUBLISHED) {
       words.push(row.tier === null ? "no tier: " + (row.untiered || "no reason recorded") : "tier " + row.tier);
       words.push(row.band === null ? "noise band unknown" : "noise band " + percent(row.band));
@@ -70,7 +81,7 @@
       "div",
       { class: "ls-receipt-figure" },
       el("p", {}, shown),
-      el("p", {}, words.join(" · ")),
+      el("p", {}, words.filter(Boolean).join(" · ")),
       why && el("p", {}, why),
       context.manifest.state !== "complete" &&
         el("p", { class: "ls-receipt-warn" }, "This run is " + context.manifest.state + ": samples are missing.")
@@ -88,7 +99,7 @@
     const next = context.attempts.find(
       (item) => item.repeat === sample.repeat && (item.attempt ?? 1) > (sample.attempt ?? 1)
     );
-    return next ? "disturbed from outside: repeated as attempt " + next.attempt : "disturbed from outside";
+    return next ? "disturbed from outside: repeated as attempt " + next.attempt : "disturbed from outside: not repeated";
   }
 
   function attempts(context) {
@@ -121,12 +132,7 @@
 
   /* Everything below the title. */
   function all(context) {
-    return [
-      figure(context),
-      attempts(context),
-      lapsheet.verify(context),
-      lapsheet.details(context),
-    ].flat();
+    return [figure(context), attempts(context), lapsheet.verify(context), lapsheet.details(context)].flat();
   }
 
   lapsheet.sections = { title, all };

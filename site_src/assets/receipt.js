@@ -54,7 +54,10 @@
       .filter((sample) => sample.case === caseId)
       .sort((a, b) => a.repeat - b.repeat || (a.attempt ?? 1) - (b.attempt ?? 1));
     const row = Object.fromEntries(Object.entries(about.rows).map(([name, values]) => [name, values[at]]));
-    return { run, manifest, samples, about, metric, kind, attempts, row, case: found };
+    const accepted = attempts.filter(
+      (sample) => sample.status === "accepted" && sample.metrics?.[metric] !== undefined
+    );
+    return { run, manifest, samples, about, metric, kind, attempts, accepted, row, case: found };
   }
 
   function panel(from) {

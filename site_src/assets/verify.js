@@ -7,15 +7,9 @@
 
   const { count, plural } = lapsheet.words;
 
-  function accepted(context) {
-    return context.attempts.filter(
-      (sample) => sample.status === "accepted" && sample.metrics?.[context.metric] !== undefined
-    );
-  }
-
   /* The files over which a proof goes: manifest, samples, and the raw files of the accepted samples. */
   function needed(context) {
-    const raw = accepted(context).flatMap((sample) => sample.raw ?? []);
+    const raw = context.accepted.flatMap((sample) => sample.raw ?? []);
     return [context.about.manifest, lapsheet.proof.entryOfSamples(context), ...raw];
   }
 
@@ -35,7 +29,9 @@
     };
     // What was published has one file for many samples.
     return function (entry) {
-      seen.has(entry.path) || seen.set(entry.path, get(entry));
+      if (!seen.has(entry.path)) {
+        seen.set(entry.path, get(entry));
+      }
       return seen.get(entry.path);
     };
   }
@@ -85,13 +81,16 @@
     if (files.some((file) => !file.entry.sha256 && !file.problem)) {
       return "no SHA-256 is recorded yet";
     }
-    const bad = files.filter((file) => file.problem);
-    return bad.length
-      ? bad.map((file) => el("span", { class: "ls-remark" }, file.entry.path + ": " + file.problem))
+    const wrong = files.filter((file) => file.problem);
+    return wrong.length
+      ? wrong.map((file) => bad(file.entry.path + ": " + file.problem))
       : plural(files.length, "file") + ": bytes match";
   }
 
-  function verdict(context, report) {
+  const said = (ok, words) =>
+    el("p", { class: "ls-verify-verdict " + (ok ? "ls-verify-yes" : "ls-verify-no") }, words);
+
+  function verdict(report) {
     const yes = plural(report.count, "file") + " have the recorded SHA-256";
     if (report.ok && report.how === "recomputed") {
       return `Verified: ${yes}, and the figure recomputed from the raw bytes is the one shown.`;
@@ -103,36 +102,41 @@
       return `The bytes match: ${yes}. The figure was not computed again.`;
     }
     const values = report.each.filter((one) => one.problem).length + report.sums.filter((sum) => !sum.ok).length;
-    const told = [];
-    report.bad.length && told.push(plural(report.bad.length, "file") + " of " + report.count + " not as recorded");
-    values && told.push(plural(values, "value") + " not as stored");
+    const told = [
+      report.bad.length && `${plural(report.bad.length, "file")} of ${report.count} not as recorded`,
+      values && plural(values, "value") + " not as stored",
+    ].filter(Boolean);
     return "Not verified: " + (told.join("; ") || "the samples are not those of the figure") + ".";
   }
 
+  const bad = (words) => el("span", { class: "ls-remark" }, words);
+
   function result(context, report) {
+    const fine = report.how ? "value agrees" : "bytes match";
     const rows = [
-      ...report.evidence.map((file) => [file.entry.path, fileWords([file]), "", "", file.problem ? "differs" : "ok"]),
+      ...report.evidence.map((file) => {
+        const good = file.entry.sha256 ? "as recorded" : "as shown here";
+        return [file.entry.path, file.problem ? bad("differs") : good, fileWords([file]), "", ""];
+      }),
       ...report.each.map((one) => [
         "Round " + one.sample.repeat,
+        one.ok ? fine : bad(one.problem || "bytes differ"),
         fileWords(one.files),
         exact(context, one.stored),
         exact(context, one.value),
-        one.ok
-          ? report.how ? "value agrees" : "bytes match"
-          : el("span", { class: "ls-remark" }, one.problem ? "value " + one.problem : "bytes differ"),
       ]),
       ...report.sums.map((sum) => [
         { median: "Median", low: "Lowest", high: "Highest" }[sum.name],
+        sum.ok ? "value agrees" : bad("value differs"),
         "",
         exact(context, sum.shown),
         exact(context, sum.value),
-        sum.ok ? "agrees" : el("span", { class: "ls-remark" }, "differs"),
       ]),
     ];
     const found = report.how ? report.how[0].toUpperCase() + report.how.slice(1) : "Computed";
     return [
-      el("p", { class: "ls-verify-verdict " + (report.ok ? "ls-verify-yes" : "ls-verify-no") }, verdict(context, report)),
-      table("What was checked", ["Of", "Files", "Stored", found, "Outcome"], rows, "ls-verify-table"),
+      said(report.ok, verdict(report)),
+      table("What was checked", ["Of", "Outcome", "Files", "Stored", found], rows, "ls-verify-table"),
     ];
   }
 
@@ -153,51 +157,52 @@
 
   /* The section of a receipt. */
   lapsheet.verify = function (context) {
-    const samples = accepted(context);
-    const total = needed(context).reduce((sum, entry) => sum + (entry.size ?? 0), 0);
-    const status = el("div", { class: "ls-verify-status", role: "status" });
+    const status = el("div", { role: "status" });
     const outcome = el("div", {});
-    const { why } = lapsheet.proof.way(context);
-    const parts = [el("h3", {}, "Verify")];
-    let running = false;
+    let last = 0;
 
     async function run(source) {
-      if (running) {
-        return;
+      const mine = ++last;
+      const told = await lapsheet.proof
+        .prove(context, source, function (at, all) {
+          if (mine === last) {
+            status.textContent = `Checking sample ${at} of ${all} …`;
+          }
+        })
+        .then((report) => result(context, report), (error) => [said(false, "Not verified: " + error.message)]);
+      if (mine === last) {
+        status.replaceChildren(told[0]);
+        outcome.replaceChildren(...told.slice(1));
       }
-      running = true;
-      outcome.replaceChildren();
-      try {
-        const report = await lapsheet.proof.prove(context, samples, source, function (at, all) {
-          status.textContent = `Checking sample ${at} of ${all} …`;
-        });
-        const [told, ...rest] = result(context, report);
-        status.replaceChildren(told);
-        outcome.replaceChildren(...rest);
-      } catch (error) {
-        status.replaceChildren(el("p", { class: "ls-verify-verdict ls-verify-no" }, "Not verified: " + error.message));
-      }
-      running = false;
     }
 
-    if (!samples.length) {
-      parts.push(el("p", {}, "No accepted sample: there is nothing to verify."));
-    } else if (!window.crypto?.subtle) {
-      parts.push(
-        el("p", {}, "This page came over an insecure connection, where a browser computes no SHA-256. Open it " +
-          "over https, or check by hand.")
-      );
-    } else if (location.protocol === "file:") {
-      parts.push(...pickers(context, run), el("p", {}, why));
-    } else {
-      const words = `${plural(samples.length, "sample")}, ${plural(needed(context).length, "file")}, ${count(total)} bytes: `;
-      parts.push(
-        el("p", {}, words + "downloaded from this site, and hashed in this browser. " + why),
-        el("button", { type: "button", class: "ls-verify-run", click: () => run(download(context)) }, "Verify")
-      );
-    }
-    return el("section", { class: "ls-verify" }, parts, status, outcome, samples.length > 0 && commands(context));
+    const some = context.accepted.length > 0;
+    const offered = some ? offer(context, run) : el("p", {}, "No accepted sample: there is nothing to verify.");
+    return el(
+      "section",
+      { class: "ls-verify" },
+      el("h3", {}, "Verify"),
+      [offered, status, outcome, some && commands(context)]
+    );
   };
+
+  function offer(context, run) {
+    const { why } = lapsheet.proof.way(context);
+    if (!window.crypto?.subtle) {
+      const words = "This page came over an insecure connection, where a browser computes no SHA-256. ";
+      return el("p", {}, words + "Open it over https, or check by hand.");
+    }
+    if (location.protocol === "file:") {
+      return [pickers(context, run), el("p", {}, why)];
+    }
+    const files = needed(context);
+    const size = files.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
+    const what = [plural(context.accepted.length, "sample"), plural(files.length, "file"), count(size) + " bytes"];
+    return [
+      el("p", {}, what.join(", ") + ": downloaded from this site, and hashed in this browser. " + why),
+      el("button", { type: "button", class: "ls-verify-run", click: () => run(download(context)) }, "Verify"),
+    ];
+  }
 
   /* From a file no script may read another file: the reader picks them. */
   function pickers(context, run) {
@@ -208,14 +213,19 @@
       field.addEventListener("change", async function () {
         await files.add(field.files);
         told.textContent = `${files.found()} of ${needed(context).length} files are there.`;
-        run(files.source);
+        await run(files.source);
       });
       return el("label", { class: "ls-verify-pick" }, label, field);
     };
     return [
-      el("p", {}, "This page was opened from a file, and from there a browser reads no other by itself. Pick the " +
-        "folder of the run's files (", el("code", {}, context.run.files), "), or the files one by one; they " +
-        "are known by their SHA-256, and leave this computer for nowhere."),
+      el(
+        "p",
+        {},
+        "This page was opened from a file, and from there a browser reads no other by itself. Pick the folder of " +
+          "the run's files (",
+        el("code", {}, context.run.files),
+        "), or the files one by one: they are known by their SHA-256, and do not leave this computer."
+      ),
       el("p", {}, input("The folder ", true), " ", input("Files ", false)),
       told,
     ];
