@@ -25,7 +25,7 @@ def differences_block(ours: View, theirs: View) -> str:
             differing.append(row(escape(name), *(_cell(text) for text in (here, there))))
     second = "Published" if theirs.run.origin == "published" else theirs.id
     caption = "How the two sides differ, from what each says of itself"
-    listing = table(caption, ["", "Here", second], differing, "ls-facts ls-differences")
+    listing = table(caption, ["What", "Here", second], differing, "ls-facts ls-differences")
     if not same:
         return listing
     return f'{listing}<p class="ls-note">The same on both sides: {escape(join_names(same))}.</p>'
