@@ -177,6 +177,23 @@ def test_plotly_draws_where_the_picture_was_and_shifts_nothing(
         found.context.close()
 
 
+def test_plotly_draws_every_point(visit: Any, address: str, site: Builder) -> None:
+    found = visit(address)
+    found.draw()
+    stored = store.read(site.artifacts / "ref-rest")
+    samples = [s for s in stored.samples if "/get_item/w1/" in s.case and not s.case.endswith("/twin")]
+    accepted = sum(sample.status == "accepted" for sample in samples)
+    assert 0 < accepted < len(samples)
+    chart = found.page.locator(".ls-figure").nth(RANGE)
+    traces = chart.locator(".scatterlayer .trace")
+    points = [traces.nth(number).locator(".points path").count() for number in range(traces.count())]
+    assert points == [0, accepted, 14, len(samples) - accepted]
+    assert chart.locator(".shapelayer path").count() == 1
+    labels = chart.locator(".yaxislayer-above .ytick text")
+    assert labels.count() == 14
+    assert labels.first.text_content() == "granian ≥"
+
+
 def test_screen_readers_keep_the_picture_and_not_the_plot(visit: Any, address: str) -> None:
     found = visit(address)
     found.draw()
