@@ -73,7 +73,7 @@ def statements_block(
             )
         rows.append(row(text, *cells))
     heads = ["Statement", "Published figures (not measured here)"]
-    on = f" on the {topic}" if topic else ""
+    on = f" ({topic})" if topic else ""
     caption = f"What was stated with the published figures{on}, which bear it out as they are"
     if ours is not None:
         heads.append("Here")
