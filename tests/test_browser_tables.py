@@ -191,13 +191,15 @@ def test_table_takes_the_place_that_was_kept_for_it(
         })).observe({type: 'layout-shift', buffered: true})"""
     )
     held: list[Any] = []
-    found.page.route("**/plotly*.js", lambda route: held.append(route))
+    released: list[bool] = []
+    found.page.route("**/plotly*.js", lambda r: r.continue_() if released else held.append(r))
     found.page.goto(address)
     stage = found.page.locator(".ls-stage").first
     stage.scroll_into_view_if_needed()
     found.page.wait_for_timeout(300)
     kept = stage.evaluate("node => node.offsetHeight")
     assert stage.locator("table").is_visible()
+    released.append(True)
     for route in held:
         route.continue_()
     table = Table(found)
@@ -686,6 +688,30 @@ def test_without_plotly_the_html_table_stays_and_a_note_tells(visit: Any, addres
     assert block.locator("table").is_visible()
     assert "could not be loaded" in block.text_content()
     assert not block.locator(".ls-controls").is_visible()
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_print_has_the_html_table_alone(visit: Any, address: str, drawn: bool) -> None:
+    found = visit("about:blank", viewport={"width": 800, "height": 1000})
+    if not drawn:
+        found.page.route("**/plotly*.js", lambda route: None)
+    found.page.goto(address)
+    block = found.page.locator(".ls-block[data-table]").first
+    if drawn:
+        Table(found).press("metric", "mean")
+    found.page.emulate_media(media="print")
+    assert block.locator("table").is_visible()
+    assert block.locator("tbody tr").last.bounding_box()["height"] > 10
+    assert not block.locator(".ls-controls").is_visible()
+    assert not drawn or not block.locator(".ls-plotly").is_visible()
+    # The notes are those of the table that is printed.
+    assert block.locator(".ls-note").filter(has_text="Noise band").first.is_visible()
+    assert block.locator(".ls-own-note:visible").count() == 0
+    last, below = (
+        block.locator("tbody tr").last.bounding_box(),
+        block.locator("> .ls-note").first.bounding_box(),
+    )
+    assert last["y"] + last["height"] <= below["y"]
 
 
 def test_on_a_phone_names_stay_in_sight(visit: Any, address: str) -> None:

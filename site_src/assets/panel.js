@@ -78,9 +78,16 @@
       return el("label", {}, box, " " + [label, title].filter(Boolean).join(" · "));
     }
 
+    /* How many choices stand behind the button, which else nobody would see. */
+    function count(chosen) {
+      const pressed = panel.querySelectorAll('.ls-chip[aria-pressed="true"]').length;
+      return pressed + chosen.hide.length + Number(Boolean(chosen.sort)) + Number(Boolean(chosen.base));
+    }
+
     return {
       update: function (chosen, shown) {
         seen = shown;
+        more.textContent = count(chosen) ? "More (" + count(chosen) + ")" : "More";
         const names = shown.names.map(({ id, title }) => [id, title]);
         const figures = shown.all.map(({ id, label, title }) => [id, [label, title].filter(Boolean).join(" · ")]);
         const gone = chosen.sort && ![...names, ...figures].some(([id]) => id === chosen.sort);
