@@ -22,7 +22,7 @@ def files_of(view: View) -> list[tuple[str, int, str]]:
 
 
 def export_links(page: PageContext, entry: Entry) -> str:
-    """CSV and JSON of the summary and of all samples."""
+    """CSV, JSON and Parquet of the summary and of all samples."""
     links = [page.link(folder(entry.view) + name, escape(name), " download") for name in NAMES]
     return f'<p class="ls-note">Download: {" · ".join(links)}</p>'
 

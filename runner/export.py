@@ -60,7 +60,8 @@ def described(run: Run, columns: Columns) -> Columns:
         if name == "metric":
             result["unit"] = [metric(str(key)).unit for key in values]
         elif name in run.labels:
-            result[f"{name}_label"] = [None if value is None else label(run, name, value) for value in values]
+            labels = {value: None if value is None else label(run, name, value) for value in set(values)}
+            result[f"{name}_label"] = [labels[value] for value in values]
     return result
 
 
@@ -93,6 +94,8 @@ def label(run: Run, dimension: str, value: object) -> str:
 
 def _cells(values: list[Any]) -> list[str]:
     """A column's cells."""
+    if values and isinstance(values[0], str) and values.count(values[0]) == len(values):
+        return [_cell(values[0])] * len(values)
     kinds = set(map(type, values))
     if kinds and kinds <= {int, float, NoneType}:
         cells = orjson.dumps(values).decode()[1:-1].split(",")
