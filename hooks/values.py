@@ -92,8 +92,7 @@ def _param(view: View, name: str) -> str:
     }
     sizes = body_sizes(run)
     if sizes:
-        told = [f"{size:,} bytes ({view.label('workload', key)})" for key, size in sizes.items()]
-        known["bodies"] = join_names(told)
+        known["bodies"] = f"{join_names(f'{size:,}' for size in sorted(set(sizes.values())))} bytes"
     known |= {"upstream": upstream_words(run) or None, "probe": probe_words(run) or None}
     value = known[name] if name in known else run.packages.get(name)
     if value is None:

@@ -282,7 +282,7 @@ def test_a_gap_that_comes_and_goes_is_listed_without_a_factor(builder: Builder) 
 def test_body_rate_is_in_mebibytes_and_the_sizes_are_told(site: Builder) -> None:
     cells = table(site, "body-rate", "Body rate by server and workload")["Uvicorn, uvloop, httptools"]
     assert cells[2].startswith(f"{1600 * 65_548 / 2**20:.0f}")
-    assert "1,036 bytes (aiohttp, 1 KiB)" in article(site, "body-rate").text
+    assert "The bodies are 1,036 and 65,548 bytes." in article(site, "body-rate").text
 
 
 # --- workers ----------------------------------------------------------------------------------------
