@@ -239,20 +239,16 @@ def test_range_chart_draws_every_sample(flawed_site: Builder) -> None:
 
 
 def test_same_server_has_the_same_hue_everywhere(flawed_site: Builder) -> None:
-    """In HTML and in figures, on every page: by the server's label."""
+    """In HTML and in what interactive tables are made from, on every page: by the server's label."""
     hues: dict[str, set[str]] = {}
     for page in ("rest/index.html", "runs/ref-flawed/index.html"):
         for head in tree(flawed_site.text(page)).all("th"):
             for dot in head.classed("ls-dot"):
                 hues.setdefault(head.text, set()).add(dot.attributes["class"].split("ls-hue-")[1])
-        for figure in figures_of(flawed_site.site, page).values():
-            trace = figure["data"][0]
-            if trace["type"] == "table":
-                for label, colour in zip(
-                    trace["cells"]["values"][1], trace["cells"]["font"]["color"][0], strict=True
-                ):
-                    name = label.replace("\u00a0", " ")
-                    hues.setdefault(name, set()).add(re.sub(r"\D", "", colour))
+        for run in page_data(flawed_site.site, page)["runs"].values():
+            servers = run["frame"]["dimensions"]["server"]
+            for value, label, hue in zip(*(servers[n] for n in ("values", "labels", "hues")), strict=True):
+                hues.setdefault(label or value, set()).add(str(hue))
     assert len(hues) == 14
     assert all(len(found) == 1 for found in hues.values()), hues
     assert hues["granian"] == hues["granian · rloop"] != hues["daphne"]
