@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from browsing import needs_chromium
+from node import AXE, needs_axe
 from receipt import CASE, Receipt
 from sites import Builder, pin, served
 
@@ -229,7 +230,7 @@ def test_command_is_copied(visit: Any, address: str) -> None:
     receipt = Receipt(found, "rest-1")
     receipt.dialog.get_by_text("Commands").click()
     receipt.dialog.get_by_role("button", name="Copy the command of the generator").click()
-    receipt.dialog.get_by_text("Copied").wait_for()
+    receipt.dialog.get_by_role("status").get_by_text("Copied").wait_for()
     text = found.page.evaluate("navigator.clipboard.readText()")
     assert text == "oha --no-tui --output-format json -z 5s"
 
@@ -242,3 +243,99 @@ def test_evidence_is_loaded_when_it_is_asked_for_and_once(visit: Any, address: s
         Receipt(found, "rest-1").dialog.press("Escape")
     assert len([url for url in found.requests if "receipts-" in url]) == 1
     assert {url for url in found.requests if not url.startswith((address, "data:", "blob:"))} == set()
+
+
+# --- the address ------------------------------------------------------------------------------------
+
+
+def test_address_leads_to_the_receipt(visit: Any, address: str) -> None:
+    found = visit(address)
+    cell(found.page).click()
+    title = opened(found.page).locator("h2").text_content()
+    link = found.page.url
+    other = visit(link)
+    assert opened(other.page).locator("h2").text_content() == title
+    other.page.keyboard.press("Escape")
+    other.page.wait_for_function("!location.search")
+    assert other.page.url == address
+    assert other.complaints == []
+
+
+def test_back_closes_and_forward_opens(visit: Any, address: str) -> None:
+    found = visit(address)
+    page, button = found.page, cell(found.page)
+    before = page.evaluate("history.length")
+    for _ in range(3):  # closed by hand, a receipt leaves no step behind
+        button.click()
+        opened(page)
+        page.keyboard.press("Escape")
+        page.wait_for_function("!location.search")
+    assert page.evaluate("history.length") == before + 1
+    button.click()
+    dialog = opened(page)
+    page.evaluate("history.back()")
+    dialog.wait_for(state="detached")
+    assert page.url == address
+    page.evaluate("history.forward()")
+    opened(page)
+    assert "receipt.run=rest-1" in page.url
+
+
+def test_another_receipt_at_once(visit: Any, address: str) -> None:
+    """Opened before the step back from the one before is done."""
+    found = visit(address)
+    page, button = found.page, cell(found.page)
+    button.click()
+    opened(page)
+    page.evaluate(
+        """(id) => {
+            document.querySelector("dialog").close();
+            lapsheet.receipt({ run: "rest-1", case: id, metric: "p99" });
+        }""",
+        "granian-rloop/get_item/w1/c100",
+    )
+    page.get_by_text("p99 latency", exact=True).last.wait_for()
+    assert opened(page).locator("h2").text_content().startswith("p99 latencygranian · rloop")
+    assert "receipt.metric=p99" in page.url
+
+
+def test_choices_of_a_table_stay_in_the_address(visit: Any, address: str) -> None:
+    found = visit(address + "?t1.stat=min")
+    cell(found.page).click()
+    opened(found.page)
+    assert "t1.stat=min" in found.page.url
+    found.page.keyboard.press("Escape")
+    found.page.wait_for_function("!location.search.includes('receipt')")
+    assert found.page.url == address + "?t1.stat=min"
+
+
+def test_receipt_that_the_page_has_not(visit: Any, address: str) -> None:
+    found = visit(address + "?receipt.run=nothing&receipt.case=a&receipt.metric=rps")
+    box = found.page.locator("dialog[open] .ls-receipt-failed")
+    box.wait_for()
+    assert "this page has no run nothing" in box.text_content()
+
+
+def test_address_of_a_file(visit: Any, site: Builder) -> None:
+    found = visit((site.site / "index.html").as_uri())
+    cell(found.page).click()
+    title = opened(found.page).locator("h2").text_content()
+    other = visit(found.page.url)
+    assert opened(other.page).locator("h2").text_content() == title
+    assert found.complaints == other.complaints == []
+
+
+@needs_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_whole_receipt(visit: Any, address: str, scheme: str) -> None:
+    """With every part open, and Verify done."""
+    found = visit(address, color_scheme=scheme)
+    receipt = Receipt(found, "rest-1", "granian-rloop/get_item/w1/c100")
+    receipt.verify()
+    receipt.dialog.evaluate(
+        "(dialog) => dialog.querySelectorAll('details').forEach((box) => (box.open = true))"
+    )
+    found.page.add_script_tag(path=str(AXE))
+    report = found.page.evaluate("axe.run(document.querySelector('dialog'))")
+    assert len(report["passes"]) > 15
+    assert [f"{rule['id']}: {node['html']}" for rule in report["violations"] for node in rule["nodes"]] == []

@@ -39,23 +39,37 @@
     );
   }
 
-  /* Text to copy, with its button. Without a clipboard (not over https) the text is selected instead. */
+  /* Put text on the clipboard; resolves to whether that worked. */
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      // Not over https, or not allowed. Outside of an open dialog nothing can be selected.
+      const area = el("textarea", { class: "ls-spoken", "aria-hidden": "true" });
+      area.value = text;
+      (document.querySelector("dialog[open]") ?? document.body).append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done;
+    }
+  }
+
+  /* Text to copy, with its button. */
   function copyable(text, label) {
-    const code = el("code", {}, text);
     const button = el("button", { type: "button", class: "ls-copy", "aria-label": "Copy " + label }, "Copy");
+    const said = el("span", { class: "ls-spoken", role: "status" });
     button.addEventListener("click", async function () {
-      try {
-        await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
-      } catch {
-        getSelection().selectAllChildren(code);
-        button.textContent = "Selected: copy it";
-      }
+      const told = (await copy(text)) ? "Copied" : "Not copied";
+      button.textContent = said.textContent = told;
+      button.focus();
       setTimeout(function () {
         button.textContent = "Copy";
+        said.textContent = "";
       }, 2000);
     });
-    return el("div", { class: "ls-command" }, el("pre", { tabindex: 0 }, code), button);
+    return el("div", { class: "ls-command" }, el("pre", { tabindex: 0 }, el("code", {}, text)), button, said);
   }
 
   const count = (number) => number.toLocaleString("en");
@@ -70,5 +84,5 @@
     round: (sample) => sample.repeat + ((sample.attempt ?? 1) > 1 ? ", attempt " + sample.attempt : ""),
   };
 
-  Object.assign(window.lapsheet, { el, table, copyable, words });
+  Object.assign(window.lapsheet, { el, table, copy, copyable, words });
 })();

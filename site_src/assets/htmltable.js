@@ -61,27 +61,11 @@
     return [...heads, ...body].map((row) => row.join("\t")).join("\n") + "\n";
   }
 
-  async function copy(content) {
-    try {
-      await navigator.clipboard.writeText(content);
-    } catch {
-      // Not over https, or not allowed.
-      const area = lapsheet.el("textarea", { class: "ls-spoken", "aria-hidden": "true" });
-      area.value = content;
-      document.body.append(area);
-      area.select();
-      const done = document.execCommand("copy");
-      area.remove();
-      return done;
-    }
-    return true;
-  }
-
   function copyButton(table) {
     const said = lapsheet.el("span", { role: "status" });
     const button = lapsheet.el("button", { type: "button", class: "ls-chip ls-copy-table" }, "Copy the table");
     button.addEventListener("click", async function () {
-      said.textContent = (await copy(tabbed(table))) ? " Copied" : " It could not be copied";
+      said.textContent = (await lapsheet.copy(tabbed(table))) ? " Copied" : " It could not be copied";
       button.focus();
       setTimeout(() => (said.textContent = ""), 3000);
     });

@@ -212,6 +212,9 @@
     },
     true
   );
+  if (/[?&]receipt\.run=/.test(location.search + location.hash)) {
+    lapsheet.part("receipt.js").then(() => lapsheet.receiptOfAddress());
+  }
   new MutationObserver(function () {
     repainters.forEach(function (repaint) {
       repaint();

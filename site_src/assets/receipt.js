@@ -1,15 +1,20 @@
 /* Receipts: a panel with everything behind one figure of a run.
 
    lapsheet.receipt({run, case, metric, from}) opens it; `from` gets the focus back. The evidence of a run
-   arrives by its own script, once, when the first of its receipts is opened. */
+   arrives by its own script, once, when the first of its receipts is opened. An open receipt is in the page's
+   address, so that a link leads to it, and "back" closes it. */
 (function () {
   "use strict";
 
   const { lapsheet } = window;
   const assets = document.currentScript.src.replace(/[^/]*$/, "");
+  const PREFIX = "receipt";
   const evidence = {};
   let parts;
   let asked = 0;
+  // Whether the open receipt is a step of its own in the history, and what waits for the step back from it.
+  let stepped = false;
+  let leaving;
 
   window.lapsheetReceipts = function (id, manifest, samples, about) {
     evidence[id] = { manifest, samples, about };
@@ -27,7 +32,8 @@
   }
 
   async function scripts() {
-    await Promise.all([lapsheet.part("format.js"), lapsheet.part("dom.js")]);
+    await Promise.all(["format", "dom", "state"].map((name) => lapsheet.part(name + ".js")));
+    lapsheet.state.onMove(restore);
     const others = ["recompute", "proof", "verify", "receipt-details", "receipt-sections"];
     await Promise.all(others.map((name) => lapsheet.part(name + ".js")));
   }
@@ -60,7 +66,7 @@
     return { run, manifest, samples, about, metric, kind, attempts, accepted, row, case: found };
   }
 
-  function panel(from) {
+  function panel() {
     const { el } = lapsheet;
     const title = el("h2", { id: "ls-receipt-title", tabindex: -1 }, "Receipt");
     const close = el("button", { type: "button", class: "ls-receipt-close", "aria-label": "Close" }, "×");
@@ -84,38 +90,100 @@
     });
     // The theme has one-letter keys of its own, which go to another page.
     dialog.addEventListener("keydown", (event) => event.stopPropagation());
-    dialog.addEventListener("close", function () {
-      dialog.remove();
-      from?.focus?.({ preventScroll: true });
-    });
     return { dialog, title, body };
   }
 
-  lapsheet.receipt = async function ({ run: id, case: caseId, metric, from }) {
+  /* The receipt that the address is of; one that was closed a moment ago may still be it. */
+  const current = () => document.querySelector("dialog.ls-receipt:not([data-left])");
+
+  /* Close it, because the address is of another already or will be. */
+  function leave() {
+    const dialog = current();
+    if (dialog) {
+      dialog.dataset.left = "";
+      dialog.close();
+    }
+    return Boolean(dialog);
+  }
+
+  /* Take the closed receipt out of the address. */
+  function forget() {
+    if (!stepped) {
+      lapsheet.state.write(PREFIX, {}, true);
+      return;
+    }
+    leaving = new Promise(function (resolve) {
+      window.addEventListener("popstate", resolve, { once: true });
+      // A browser that refuses the step must not keep the next receipt from opening.
+      setTimeout(resolve, 1000);
+    }).then(function () {
+      leaving = undefined;
+    });
+    history.back();
+  }
+
+  /* `linked` tells that the address has it already. */
+  async function show({ run: id, case: caseId, metric, from }, linked) {
     const mine = ++asked;
-    const [page] = await Promise.all([lapsheet.page(), ready()]);
+    const [page] = await Promise.all([lapsheet.page(), ready(), leaving]);
     if (mine !== asked) {
       return;
     }
-    document.querySelectorAll("dialog.ls-receipt").forEach((open) => open.close());
-    const { dialog, title, body } = panel(from);
+    const another = leave();
+    if (!linked) {
+      lapsheet.state.write(PREFIX, { run: [id], case: [caseId], metric: [metric] }, another);
+    }
+    stepped = another ? stepped : !linked;
+    const { dialog, title, body } = panel();
+    const closed = new AbortController();
+    dialog.addEventListener("close", function () {
+      closed.abort();
+      dialog.remove();
+      if (!("left" in dialog.dataset)) {
+        forget();
+      }
+      from?.focus?.({ preventScroll: true });
+    });
     document.body.append(dialog);
     dialog.showModal();
     title.focus();
-    const run = page.runs[id];
     try {
+      const run = page.runs[id];
+      if (!run) {
+        throw new Error("this page has no run " + id);
+      }
       await lapsheet.load(lapsheet.root + run.receipts);
       const context = gather(run, caseId, metric);
       if (!context) {
         throw new Error("run " + id + " has no such figure");
       }
-      const closed = new AbortController();
-      dialog.addEventListener("close", () => closed.abort());
       title.replaceChildren(...lapsheet.sections.title(context));
       body.replaceChildren(...lapsheet.sections.all({ ...context, closed: closed.signal }));
     } catch (error) {
       body.textContent = "The samples behind this figure could not be shown: " + error.message + ".";
       body.classList.add("ls-receipt-failed");
     }
+  }
+
+  /* Open or close what the address says. */
+  function restore() {
+    if (leaving) {
+      return;
+    }
+    const { run, case: id, metric } = lapsheet.state.read(PREFIX);
+    if (!run || !id || !metric) {
+      asked += 1;
+      leave();
+    } else if (!current()) {
+      show({ run: run[0], case: id[0], metric: metric[0] }, true);
+    }
+  }
+
+  lapsheet.receipt = (wanted) => show(wanted, false);
+
+  /* For a page that was opened with a receipt in its address. */
+  lapsheet.receiptOfAddress = async function () {
+    await ready();
+    restore();
   };
 })();
