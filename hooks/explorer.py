@@ -146,12 +146,13 @@ def controls(grid: Grid, caption: str) -> str:
     rows = f"{len(grid.rows)} row{'s' if len(grid.rows) != 1 else ''}"
     order = " Rows within a tier are in no order." if grid.tiers and len(grid.rows) > 1 else ""
     return (
-        f'<div class="ls-controls" role="group" aria-label="{escape(f"View of: {caption}")}">'
+        f'<div class="ls-controls" role="group" aria-label="{escape(f"View of: {caption}")}" '
+        "data-search-exclude>"
         '<input type="search" class="ls-search" placeholder="Filter rows" aria-label="Filter rows by name" '
         'autocomplete="off" spellcheck="false">'
         '<button type="button" class="ls-more" aria-expanded="false">More</button>'
         f'<div class="ls-chips">{"".join(groups)}</div></div>'
-        f'<p class="ls-says" aria-live="polite">{rows}.{order}</p>'
+        f'<p class="ls-says" aria-live="polite" data-search-exclude>{rows}.{order}</p>'
     )
 
 

@@ -117,6 +117,8 @@ def evil(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
 
 PAGES = {
     "index.md": '# Tables\n\n{{ table("rest") }}\n\n{{ table("rest", metrics=["p50"]) }}\n',
+    "more.md": '# More\n\n{{ table("rest", rows=["server", "workload"], columns=None, tiers=False) }}\n\n'
+    '{{ chart("rest", metric="rps") }}\n',
 }
 
 
@@ -605,6 +607,36 @@ def test_html_table_is_sorted_by_its_heads(visit: Any, address: str) -> None:
     assert numbers() == [*up[:-1][::-1], None]
     assert heads.nth(1).get_attribute("aria-sort") == "descending"
     assert text.locator("[aria-sort]").count() == 1
+
+
+def test_table_of_a_chart_is_sorted_and_copied_too(visit: Any, address: str) -> None:
+    found = visit(address + "more/")
+    details = found.page.locator("details.ls-data").filter(has_text="Every sample").first
+    details.locator("summary").click()
+    details.get_by_role("button", name="Copy the table").wait_for()
+    head = details.locator("thead th").first
+    names = "rows => rows.map(row => row.cells[0].textContent.trim())"
+    before = details.locator("tbody tr").evaluate_all(names)
+    head.get_by_role("button").click()
+    assert details.locator("tbody tr").evaluate_all(names) == sorted(before) != before
+    assert found.complaints == []
+
+
+def test_two_dimensions_down_and_many_rows(visit: Any, address: str, view: View) -> None:
+    table = Table(visit(address + "more/"))
+    first = table.drawn()
+    assert [" ".join(column["heads"][0]) for column in first[1:3]] == ["Server", "Workload"]
+    assert len(first[1]["cells"]) == 28
+    table.cell(27, 3).click()
+    value = first[4]["cells"][27][0]
+    table.page.locator("dialog[open]").get_by_text(value).first.wait_for()
+    table.page.keyboard.press("Escape")
+    table.cell(26, 1).click()
+    table.settle()
+    assert table.query()["t1.rows"] == [f"{view.dimensions['server'][-1]}~get_item"]
+    table.press("=workload", "get_item")
+    assert len(table.names()) == 14
+    assert "in no order" not in table.says()
 
 
 @pytest.mark.parametrize("allowed", [True, False])

@@ -102,8 +102,8 @@
         move(...MOVES[event.key]);
       } else if (event.key === "Enter") {
         act(at);
-      } else if (event.key === " " && at.row >= 0) {
-        on.select(at.row);
+      } else if (event.key === " ") {
+        (at.row < 0 ? on.sort : on.select)(at.row < 0 ? at.column : at.row);
       } else {
         return;
       }

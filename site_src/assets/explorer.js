@@ -16,9 +16,11 @@
       const page = await lapsheet.page();
       await explorer(block, lapsheet.view.model(page, block.dataset.table));
     } catch (error) {
+      const note = document.createElement("p");
+      note.className = "ls-note";
+      note.textContent = "The interactive table could not be loaded; this is the same as text.";
       block.classList.add("ls-plain");
-      const words = "The interactive table could not be loaded; this is the same as text.";
-      block.querySelector(".ls-stage").after(Object.assign(document.createElement("p"), { className: "ls-note", textContent: words }));
+      block.querySelector(".ls-stage").after(note);
       throw error;
     }
   };
@@ -54,8 +56,8 @@
     // As in explorer.css.
     const narrow = matchMedia("(max-width: 44.984375em)");
     const says = block.querySelector(".ls-says");
-    const only = el("button", { type: "button", class: "ls-chip", hidden: true, click: () => change({ only: !chosen.only }) });
-    const reset = el("button", { type: "button", class: "ls-chip", hidden: true, click: () => change(view.defaults(model)) }, "Reset");
+    const only = el("button", { type: "button", class: "ls-chip", hidden: true }, "");
+    const reset = el("button", { type: "button", class: "ls-chip", hidden: true }, "Reset");
     says.append(el("span", {}), only, reset);
     const status = says.firstElementChild;
     const search = block.querySelector(".ls-search");
@@ -194,6 +196,14 @@
       if (chip) {
         press(chip.parentNode.dataset.set, chip.value);
       }
+    });
+    only.addEventListener("click", function () {
+      change({ only: !chosen.only });
+    });
+    reset.addEventListener("click", function () {
+      search.value = "";
+      search.focus();
+      change(view.defaults(model));
     });
     search.addEventListener("input", function () {
       change({ q: search.value.trim() }, true);
