@@ -32,24 +32,24 @@ def add(to: Columns, x: float, y: float, place: int, words: str = "") -> None:
 
 
 def drawn(value: float) -> float:
-    """A measured number as it is drawn: with seven digits, which is finer than a pixel."""
-    return float(f"{value:.7g}")
+    """A measured number as it is drawn: with five digits, which is finer than a pixel."""
+    return float(f"{value:.5g}")
 
 
 @dataclass
 class Hover:
-    """The places of a figure: case id (None without one), head, and words."""
+    """The places of a figure: case id (None without one), metric, head, and words."""
 
-    places: list[tuple[str | None, str, str]] = field(default_factory=list)
+    places: list[tuple[str | None, str, str, str]] = field(default_factory=list)
 
     def place(self, head: str, row: Row) -> int:
         """The number of a new place that a summary's row stands at; ``head`` is in Plotly's markup."""
-        self.places.append((row["case"], head, _row_words(row)))
+        self.places.append((row["case"], row["metric"], head, _row_words(row)))
         return len(self.places) - 1
 
     def empty(self, head: str, words: str) -> int:
         """The number of a new place at which there is no case."""
-        self.places.append((None, head, words))
+        self.places.append((None, "", head, words))
         return len(self.places) - 1
 
 

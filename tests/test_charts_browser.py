@@ -276,6 +276,19 @@ def test_a_point_opens_its_receipt_and_focus_comes_back(visit: Any, address: str
     assert found.complaints == []
 
 
+def test_receipt_of_a_percentile_is_of_that_percentile(visit: Any, address: str) -> None:
+    found = visit(address)
+    found.draw()
+    figure = found.page.locator(".ls-figure").nth(PERCENTILES)
+    figure.focus()
+    for _ in range(5):
+        found.page.keyboard.press("ArrowRight")
+    figure.locator(".hovertext", has_text="Percentile 99").first.wait_for()
+    found.page.keyboard.press("Enter")
+    found.page.locator("dialog[open]").get_by_text("p99 latency").first.wait_for()
+    assert found.complaints == []
+
+
 def test_hostile_labels_are_text_in_charts_and_hover(visit: Any, address: str) -> None:
     found = visit(address + "evil/")
     assert found.draw() == 4

@@ -79,7 +79,7 @@ def test_every_point_has_a_place_that_is_its_case(built: Builder, summary: pd.Da
     cases = set(summary["case"])
     for figure in page_data(built.site, "index.html")["figures"].values():
         places = figure["places"]
-        assert {case for case, _, _ in places} <= cases
+        assert {case for case, *_ in places} <= cases
         for trace in figure["data"]:
             numbers = pd.Series(trace.get("customdata", []), dtype=object).explode().dropna()
             assert set(numbers) <= set(range(len(places)))
@@ -89,7 +89,8 @@ def test_places_tell_range_n_and_what_does_not_count(built: Builder, summary: pd
     drawn = figures(built, "Throughput, get_item")
     places = [place for figure in drawn for place in figure["places"]]
     rows = summary[(summary["metric"] == "rps")].set_index("case")
-    for case, _, words in places:
+    for case, metric, _, words in places:
+        assert metric == "rps"
         row, shown = rows.loc[case], METRICS["rps"].show
         if row["n"]:
             assert f"range {shown(row['low'])}–{shown(row['high'])}, n = {row['n']}" in words
@@ -97,7 +98,7 @@ def test_places_tell_range_n_and_what_does_not_count(built: Builder, summary: pd
             assert f"n = 0 of {row['wanted']}" in words
         for status in ("rejected", "failed"):
             assert (f"{row[status]} {status}" in words) == bool(row[status])
-    assert sum("rejected" in words for _, _, words in places) == 1
+    assert sum("rejected" in words for *_, words in places) == 1
 
 
 # --- heat map ----------------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def test_percentile_curves_have_every_median_and_sample(built: Builder, summary:
             of_server = rows[(rows["server"] == server) & rows["metric"].isin(STOPS) & (rows["n"] > 0)]
             medians = {STOPS[row["metric"]]: row["median"] * 1e3 for row in of_server.to_dict("records")}
             curve = dict(zip(curves[label]["x"], curves[label]["y"], strict=True))
-            assert curve == pytest.approx(medians, rel=1e-6)
+            assert curve == pytest.approx(medians, rel=1e-4)
             accepted = [
                 value * 1e3
                 for sample in stored.samples
@@ -168,7 +169,7 @@ def test_percentile_curves_have_every_median_and_sample(built: Builder, summary:
                 for key, value in sample.metrics.items()
                 if key in STOPS
             ]
-            assert sorted(dots[label]["y"]) == pytest.approx(sorted(accepted), rel=1e-6)
+            assert sorted(dots[label]["y"]) == pytest.approx(sorted(accepted), rel=1e-4)
         assert list(texts(figure["layout"]["xaxis"]).values()) == [
             "50",
             "75",
@@ -204,7 +205,7 @@ def test_scaling_is_against_workers(built: Builder, summary: pd.DataFrame) -> No
     )
     expected = sorted(zip(rows["workers"], rows["median"], strict=True))
     assert [x for x, _ in drawn] == [x for x, _ in expected]
-    assert [y for _, y in drawn] == pytest.approx([y for _, y in expected], rel=1e-6)
+    assert [y for _, y in drawn] == pytest.approx([y for _, y in expected], rel=1e-4)
 
 
 # --- refusals ----------------------------------------------------------------------------------------

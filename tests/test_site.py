@@ -227,15 +227,15 @@ def test_range_chart_draws_every_sample(flawed_site: Builder) -> None:
     of_first = [s for s in stored.samples if "/get_item/" in s.case and not s.case.endswith("/twin")]
     accepted = [s.metrics["rps"] for s in of_first if s.status == "accepted"]
     rest = [s.metrics["rps"] for s in of_first if s.status != "accepted" and "rps" in s.metrics]
-    assert sorted(samples["x"]) == pytest.approx(sorted(accepted))
-    assert sorted(others["x"]) == pytest.approx(sorted(rest))
+    assert sorted(samples["x"]) == pytest.approx(sorted(accepted), rel=1e-4)
+    assert sorted(others["x"]) == pytest.approx(sorted(rest), rel=1e-4)
     assert len(medians["x"]) == 13  # of 14 servers one failed always
     assert len(ranges["x"]) == 3 * 13
     (band,) = chart["layout"]["shapes"]
     summary = analysis.summary([stored])
     row = summary[(summary["workload"] == "get_item") & (summary["metric"] == "rps")].iloc[0]
     best = max(medians["x"])
-    assert abs(best - band["x0"]) / ((best + band["x0"]) / 2) == pytest.approx(row["band"])
+    assert abs(best - band["x0"]) / ((best + band["x0"]) / 2) == pytest.approx(row["band"], rel=0.01)
 
 
 def test_same_server_has_the_same_hue_everywhere(flawed_site: Builder) -> None:

@@ -6,13 +6,13 @@
 
   lapsheet.draw = async function (box) {
     const [Plotly, page] = await Promise.all([lapsheet.plotly(), lapsheet.page()]);
-    const spec = whole(page.figures[box.dataset.figure]);
+    const figure = whole(page.figures[box.dataset.figure]);
     const plot = document.createElement("div");
     plot.className = "ls-plot";
     plot.setAttribute("aria-hidden", "true");
     box.append(plot);
     const paint = function () {
-      return Plotly.react(plot, lapsheet.painted(spec.data), lapsheet.painted(spec.layout), spec.config);
+      return Plotly.react(plot, lapsheet.painted(figure.data), lapsheet.painted(figure.layout), figure.config);
     };
     try {
       await paint();
@@ -23,70 +23,61 @@
     box.classList.add("ls-drawn");
     lapsheet.onScheme(paint);
     plot.on("plotly_click", function (event) {
-      open(box, spec, event.points[0].customdata);
+      open(box, figure, event.points[0].customdata);
     });
-    walk(Plotly, box, plot, spec);
+    walk(Plotly, box, plot, figure);
   };
 
-  /* The figure with the words of each point put together, and the id of its case; see hooks/hover.py. */
+  /* The figure with the words of each point put together; see hooks/hover.py. */
   function whole(figure) {
     const told = function (place, words) {
-      const [, head, rest] = figure.places[place];
+      if (Array.isArray(place)) {
+        return place.map(function (item, at) {
+          return told(item, words[at]);
+        });
+      }
+      if (place === null) {
+        return "";
+      }
+      const [, , head, rest] = figure.places[place];
       return [head, words, rest].filter(Boolean).join("<br>");
     };
-    const each = function (value, words, make) {
-      return Array.isArray(value)
-        ? value.map(function (item, at) {
-            return each(item, words[at], make);
-          })
-        : make(value, words);
-    };
     const data = figure.data.map(function (trace) {
-      if (!trace.customdata) {
-        return trace;
-      }
-      return {
-        ...trace,
-        hovertext: each(trace.customdata, trace.hovertext, function (place, words) {
-          return place === null ? "" : told(place, words);
-        }),
-        customdata: each(trace.customdata, trace.hovertext, function (place) {
-          return place === null ? null : figure.places[place][0];
-        }),
-      };
+      return trace.customdata ? { ...trace, hovertext: told(trace.customdata, trace.hovertext) } : trace;
     });
     return { ...figure, data };
   }
 
-  async function open(box, spec, id) {
+  async function open(box, figure, place) {
+    const [id, metric] = figure.places[place];
     if (!id) {
       return;
     }
     await lapsheet.part("receipt.js");
-    lapsheet.receipt({ run: spec.about.run, case: id, metric: spec.about.metric, from: box });
+    lapsheet.receipt({ run: figure.about.run, case: id, metric, from: box });
   }
 
   /* The points a reader can walk over with the arrow keys, trace by trace, each as Plotly finds it there. */
-  function points(spec) {
-    return spec.data.flatMap(function (trace, curveNumber) {
+  function points(figure) {
+    return figure.data.flatMap(function (trace, curveNumber) {
       if (!trace.customdata) {
         return [];
       }
       if (trace.type !== "heatmap") {
-        return trace.customdata.map(function (id, pointNumber) {
-          return { id, at: { curveNumber, pointNumber } };
+        return trace.customdata.map(function (place, pointNumber) {
+          return { place, at: { curveNumber, pointNumber } };
         });
       }
       return trace.customdata.flatMap(function (row, y) {
-        return row.flatMap(function (id, x) {
-          return id ? [{ id, at: { curveNumber, xval: trace.x[x], yval: trace.y[y] } }] : [];
+        return row.flatMap(function (place, x) {
+          return place === null ? [] : [{ place, at: { curveNumber, xval: trace.x[x], yval: trace.y[y] } }];
         });
       });
     });
   }
 
-  function walk(Plotly, box, plot, spec) {
-    const all = points(spec);
+  function walk(Plotly, box, plot, figure) {
+    const all = points(figure);
     let now = -1;
     box.addEventListener("keydown", function (event) {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -95,7 +86,7 @@
         now = now < 0 ? (step > 0 ? 0 : all.length - 1) : (now + step + all.length) % all.length;
         Plotly.Fx.hover(plot, [all[now].at]);
       } else if (event.key === "Enter" && now >= 0) {
-        open(box, spec, all[now].id);
+        open(box, figure, all[now].place);
       }
     });
     box.addEventListener("blur", function () {
