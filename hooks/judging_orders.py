@@ -125,12 +125,14 @@ def _leads(statement: Order, side: Side, rows: Sequence[Row], first: str) -> tup
 def _reordered(statement: Order, side: Side, here: Sequence[Row], there: Sequence[Row]) -> tuple[Status, str]:
     """Whether some two values stand the other way round under the other conditions."""
     by_value = {_value_of(statement, side, row): row for row in there}
-    decided = True
+    doubts: dict[str, None] = {}
     for position, a in enumerate(here):
         for b in here[position + 1 :]:
-            one, _ = side.compare(a, b)
-            other, _ = side.compare(*(by_value[_value_of(statement, side, row)] for row in (a, b)))
+            one, why = side.compare(a, b)
+            other, there_why = side.compare(*(by_value[_value_of(statement, side, row)] for row in (a, b)))
             if {one, other} == {"better", "worse"}:
                 return "holds", ""
-            decided = decided and "unsaid" not in (one, other)
-    return ("fails", "the same order") if decided else ("unsaid", "the order of some cannot be told")
+            doubts |= dict.fromkeys(escape(words) for words in (why, there_why) if words)
+    if doubts:
+        return "unsaid", f"the order of some cannot be told: {'; '.join(doubts)}"
+    return "fails", "the same order"

@@ -172,8 +172,14 @@ def test_latency_is_faster_where_it_is_lower() -> None:
     )
 
 
-def grid(changed: dict[tuple[str, str, int], float] | None = None, spread: float = 0.001) -> View:
-    """Two servers on two workloads with one worker and with four, and the upstream's own capacity."""
+def grid(
+    changed: dict[tuple[str, str, int], float] | None = None, spread: float = 0.001, flaw: str = ""
+) -> View:
+    """Two servers on two workloads with one worker and with four, and the upstream's own capacity.
+
+    ``flaw`` is ``single`` of all cases, ``missing`` or ``floor`` of a/get/w4.
+    """
+    repeats = 1 if flaw == "single" else 5
     values = {
         ("a", "get", 1): 300.0,
         ("b", "get", 1): 200.0,
@@ -191,13 +197,16 @@ def grid(changed: dict[tuple[str, str, int], float] | None = None, spread: float
         else case(key[0], "control", workload=key[1], workers=key[2]).model_copy(update={"covers": ["get"]})
         for key in values
     }
-    samples = [
-        sample(cases[key], i, value)
-        for key, middle in values.items()
-        for i, value in enumerate(steps(middle, spread), 1)
-    ]
-    samples += [sample(cases[key], 6, value) for key, value in values.items() if cases[key].role == "control"]
-    return view_of(stored(list(cases.values()), samples))
+    samples = []
+    for key, middle in values.items():
+        flawed = flaw if key == ("a", "get", 4) else ""
+        fields = {"witness": saturated("generator")} if flawed == "floor" else {}
+        figures = steps(middle, spread)[:repeats]
+        made = [sample(cases[key], i, value, **fields) for i, value in enumerate(figures, 1)]
+        samples += [*made[:-1], failed(cases[key], 5)] if flawed == "missing" else made
+        if cases[key].role == "control":
+            samples.append(sample(cases[key], repeats + 1, middle))
+    return view_of(stored(list(cases.values()), samples, repeats))
 
 
 def test_claim_holds_in_every_case_left_open() -> None:
@@ -291,6 +300,39 @@ def test_every_kind_says_what_holds(kind: str, arguments: dict[str, object], sen
     # With four workers the order is another on both workloads only if b leads on the one.
     view = grid({("a", "get", 4): 780.0, ("b", "get", 4): 1000.0}) if kind == "order" else grid()
     assert text(claim(view, kind, arguments)).startswith(sentence)
+
+
+ALIKE = {"server": "a", "than": "b", "workers": 4, "workload": "get"}
+
+
+@pytest.mark.parametrize(("kind", "arguments"), [(kind, arguments) for kind, arguments, _ in KINDS])
+def test_no_kind_holds_where_the_samples_allow_another_answer(
+    kind: str, arguments: dict[str, object]
+) -> None:
+    """What is true of the medians is claimed of none of these, whose samples scatter by 90 %."""
+    changed = {("a", "get", 4): 780.0, ("b", "get", 4): 1000.0} if kind == "order" else {}
+    with pytest.raises(AnalysisError, match=r"^unsupported claim: .*The data says: .*cannot be said: "):
+        claim(grid(changed, spread=0.9), kind, arguments)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "reason"),
+    [
+        ("missing", "1 of 5 samples (failed|missing)"),
+        ("floor", "limited by the load generator"),
+        ("single", "one sample only"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [*((kind, arguments) for kind, arguments, _ in KINDS), ("indistinguishable", ALIKE)],
+)
+def test_no_kind_rests_on_a_row_without_a_tier(
+    kind: str, arguments: dict[str, object], flaw: str, reason: str
+) -> None:
+    with pytest.raises(AnalysisError) as caught:
+        claim(grid(flaw=flaw), kind, arguments)
+    assert re.search(rf"claim: .*The data says: .*{reason}", caught.value.message), caught.value.message
 
 
 @pytest.mark.parametrize(
