@@ -12,7 +12,7 @@ from hooks.facts import seconds
 from hooks.near import near
 from runner import apps, ladder, model
 from runner.errors import AnalysisError
-from runner.metrics import GAP_RESOLUTION
+from runner.metrics import METRICS
 
 
 def rule_text(name: str) -> str:
@@ -32,16 +32,15 @@ def _flagged() -> str:
     return _share(FOREIGN_FLAG)
 
 
+def _gap() -> str:
+    gap = METRICS["probe_gap_p50"]
+    return f"{gap.resolution * gap.scale:g} {gap.display_unit}"
+
+
 def _headroom() -> str:
     from runner.headroom import LITTLE
 
     return f"{LITTLE:g}×"
-
-
-def _band_rounds() -> str:
-    from runner.tiers import MIN_BAND_ROUNDS
-
-    return str(MIN_BAND_ROUNDS)
 
 
 @cache
@@ -60,10 +59,9 @@ RULES: dict[str, Callable[[], str]] = {
     "foreign": lambda: _share(model.Parameters.model_fields["foreign_limit"].default),
     "foreign flag": _flagged,
     "attempts": lambda: str(model.MAX_ATTEMPTS),
-    "band rounds": _band_rounds,
     "scattered": lambda: f"{SCATTERED:g}×",
     "little head-room": _headroom,
-    "gap resolution": lambda: seconds(GAP_RESOLUTION),
+    "gap resolution": _gap,
     "climb": lambda: f"{ladder.CLIMB:g}×",
     "reached": lambda: _share(ladder.REACHED),
     "proxy pool": lambda: f"{_proxy('POOL'):g}",
@@ -71,6 +69,5 @@ RULES: dict[str, Callable[[], str]] = {
     "proxy timeout": lambda: seconds(_proxy("TIMEOUT_S")),
 }
 """Rule → its figure: the busy share that makes a floor; the foreign share that rejects a sample, and the one
-that flags it; how often a sample is tried; rounds a noise band needs; how far apart samples are told; the
-head-room that is little; the smallest gap told from nothing; what climbs on a ladder, and reaches its rate;
-the clients of the proxy application."""
+that flags it; how often a sample is tried; how far apart samples are told; the head-room that is little; the
+smallest gap told from nothing; what climbs on a ladder, and reaches its rate; the proxy's clients."""
