@@ -10,12 +10,16 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks import capture_overhead, site_build
+from benchmarks import capture_overhead, site_build, site_serve
 from benchmarks.figure import Figure
 from runner.errors import LapsheetError
 
 BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "site-page": site_build.page_cost,
+    "site-cached": site_build.cached_cost,
+    "site-linear": site_build.linear_cost,
+    "site-cached-linear": site_build.cached_linear_cost,
+    "site-serve": site_serve.serve_cost,
     "site-start": site_build.start_cost,
     "capture-wall": capture_overhead.wall_cost,
     "capture-cpu": capture_overhead.runner_cpu,

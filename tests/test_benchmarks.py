@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import capture_overhead, site_build
+from benchmarks import building, capture_overhead, site_build, site_serve
 from benchmarks.figure import Figure
 from benchmarks.synthetic import write_run
 from runner.errors import AnalysisError, LapsheetError
@@ -87,33 +87,72 @@ def test_capture_figures_want_a_pinned_run(tmp_path: Path) -> None:
             measure(None, tmp_path)
 
 
-def test_page_cost_is_the_ratio_of_slopes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def build(site: site_build._Site) -> float:
-        docs, artifacts = site.output.parent / "docs" / "pages", site.output.parent / "artifacts"
-        plain, runs = len(list(docs.glob("*.md"))), len(list(artifacts.glob("synthetic-*/run.json")))
-        assert (plain == 0) != (runs == 0)
-        return 1.0 + 0.004 * plain + 0.020 * runs
+def counted(site: building.Site) -> tuple[int, int]:
+    """How many plain pages and how many synthetic runs a site has."""
+    docs, artifacts = site.output.parent / "docs" / "pages", site.output.parent / "artifacts"
+    return len(list(docs.glob("*.md"))), len(list(artifacts.glob("synthetic-*/run.json")))
 
-    monkeypatch.setattr(site_build._Site, "build", build)
-    figure = site_build.page_cost(few=2, many=5, rounds=1)
-    assert figure.ratio == pytest.approx(5)
+
+@pytest.mark.parametrize(
+    ("measure", "cold", "ratio"), [(site_build.page_cost, True, 5), (site_build.cached_cost, False, 0.5)]
+)
+def test_page_cost_is_the_ratio_of_slopes(
+    measure: Callable[..., Figure],
+    cold: bool,
+    ratio: float,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    built: set[tuple[Path, bool]] = set()
+
+    def build(site: building.Site, *, cold: bool = True) -> float:
+        plain, runs = counted(site)
+        assert (plain == 0) != (runs == 0)
+        assert cold or not runs or (site.output, True) in built, "nothing could be in the cache"
+        built.add((site.output, cold))
+        return 1.0 + 0.004 * plain + (0.020 if cold else 0.002) * runs
+
+    monkeypatch.setattr(building.Site, "build", build)
+    figure = measure(few=2, many=5, rounds=1)
+    assert figure.ratio == pytest.approx(ratio)
     assert LINE.fullmatch(figure.line())
     printed = capsys.readouterr().out
     assert "plain pages: 2 in 1.01 s, 5 in 1.02 s, one more 4.00 ms" in printed
-    assert "run pages: 2 in 1.04 s, 5 in 1.10 s, one more 20.00 ms" in printed
+    assert f"one more {4 * ratio:.2f} ms" in printed
+
+
+@pytest.mark.parametrize("measure", [site_build.linear_cost, site_build.cached_linear_cost])
+def test_linear_cost_leaves_the_rest_of_the_site_out(
+    measure: Callable[..., Figure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(site: building.Site, *, cold: bool = True) -> float:
+        _, runs = counted(site)
+        return 3.0 + 0.01 * runs + 0.001 * runs**2
+
+    monkeypatch.setattr(building.Site, "build", build)
+    assert measure(few=10, many=20, rounds=1).ratio == pytest.approx(0.03 / 0.02)
 
 
 def test_both_sites_have_their_pages(tmp_path: Path) -> None:
-    runs = site_build._synthetic_runs(tmp_path / "runs", 2)
-    run_site = site_build._run_site(tmp_path / "run", runs)
+    runs = building.synthetic_runs(tmp_path / "runs", 2)
+    run_site = building.run_site(tmp_path / "run", runs)
     assert run_site.build() > 0
     assert len(list(run_site.output.glob("runs/synthetic-*/index.html"))) == 2
     assert len(list(run_site.output.glob("runs/synthetic-0001/*.csv"))) >= 1
-    plain_site = site_build._plain_site(tmp_path / "plain", 2)
+    assert len(list(run_site.cache.iterdir())) > 6
+    plain_site = building.plain_site(tmp_path / "plain", 2)
     assert plain_site.build() > 0
     assert len(list(plain_site.output.glob("pages/*/index.html"))) == 2
+
+
+def test_change_is_seen_in_a_served_site(tmp_path: Path) -> None:
+    site = building.plain_site(tmp_path / "plain", 1)
+    page = tmp_path / "plain" / "docs" / "pages" / "0000.md"
+
+    def write(turn: int) -> None:
+        page.write_text(f"# Turn {turn}\n", "utf-8")
+
+    assert 0 < site_serve._waits(site, "pages/0000/", write, 1) < 30
 
 
 def test_start_cost_is_more_than_the_imports() -> None:
@@ -122,7 +161,7 @@ def test_start_cost_is_more_than_the_imports() -> None:
 
 
 def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
-    site = site_build._plain_site(tmp_path / "plain", 1)
+    site = building.plain_site(tmp_path / "plain", 1)
     (tmp_path / "plain" / "mkdocs.yml").write_text("site_name: Plain\nplugins: [gone]\n", "utf-8")
     with pytest.raises(LapsheetError, match=r'(?s)exit status 1 .* "gone" plugin'):
         site.build()
