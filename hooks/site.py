@@ -30,6 +30,7 @@ from hooks.pages import RunPage
 from hooks.placeholders import has_placeholder
 from hooks.resolving import Resolved, resolve_page
 from hooks.settings import read_settings
+from hooks.trimming import trim_styles
 from runner.errors import LapsheetError
 
 T = TypeVar("T")
@@ -137,8 +138,9 @@ def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Write figures, exports and copies of the runs' files."""
+    """Write figures, exports and copies of the runs' files; take from the theme's what no page has."""
     site = Path(config.site_dir)
+    trim_styles(site)
     _told(lambda: publish.write(_build.figures, _build.catalogue, site, _build.cache, serving=_serving))
     _build.cache.prune()
 

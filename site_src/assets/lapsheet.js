@@ -167,7 +167,7 @@
       }
       work();
     },
-    { rootMargin: "600px 0px" }
+    { rootMargin: "300px 0px" }
   );
 
   document.querySelectorAll(".ls-figure[data-figure], .ls-block[data-table]").forEach(function (place) {
