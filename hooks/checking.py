@@ -30,6 +30,12 @@ _TAKES: dict[Any, str] = {
     Mapping[str, Any]: _SIDE,
     Mapping[str, Any] | None: _SIDE,
     Mapping[str, Any] | Sequence[Mapping[str, Any]]: f"{_SIDE}, or a list of such",
+    Sequence[str] | None: 'a list of text in quotes, as in ["a", "b"]',
+    Mapping[str, Any] | Sequence[Mapping[str, Any]] | None: f"{_SIDE}, or a list of such",
+    str | Mapping[str, str]: 'text in quotes, or a table by case, as in {"get_item": "granian"}',
+    float: "a number, as in 3.5",
+    float | Mapping[str | int, float]: 'a number, or a table by case, as in {"get_item": 0.78}',
+    Mapping[str, float]: 'a table of numbers, as in {"direct": 5}',
     bool: "true or false",
     Level: "the level of a heading, from 1 to 6",
     Count | None: "a number from 1",
@@ -76,7 +82,7 @@ def _check(
         raise AnalysisError(str(error), takes) from None
     where = bound.pop("where", {})
     bound.pop("arguments", None)  # of a claim: its kind takes them, and checks them
-    _of_their_types(call, bound)
+    of_their_types(call, bound)
     pins = [bound[name] for name in PINS if isinstance(bound.get(name), str)]
     of_runs = [found for pin in pins if (found := dimensions(pin)) is not None]
     known = list(dict.fromkeys([*names, *(name for found in of_runs for name in found)]))
@@ -85,13 +91,15 @@ def _check(
             raise AnalysisError(f"no argument and no dimension {name!r}", near(name, known))
 
 
-def _of_their_types(call: Call, bound: Mapping[str, object]) -> None:
-    for name, value in bound.items():
-        hint = _hints(getattr(call, "__func__", call))[name]
+def of_their_types(call: Call, given: Mapping[str, object]) -> None:
+    """Raise AnalysisError for an argument by name whose value is of another kind than the call takes."""
+    hints = _hints(getattr(call, "func", getattr(call, "__func__", call)))
+    for name, value in given.items():
         try:
-            _adapter(hint).validate_python(value)
+            _adapter(hints[name]).validate_python(value)
         except ValidationError:
-            raise AnalysisError(f"{name} cannot be {value!r}", f"It takes {_TAKES[hint]}.") from None
+            takes = _TAKES.get(hints[name], "another kind of value")
+            raise AnalysisError(f"{name} cannot be {value!r}", f"It takes {takes}.") from None
 
 
 @cache

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hooks.checking import of_their_types
 from hooks.claims_kinds import KINDS
 from hooks.claims_making import Claim, Combination, arguments
 from hooks.claims_tiers import top_tier
@@ -62,6 +63,7 @@ def _must_take(view: View, kind: str, made: Callable[..., Any], given: Mapping[s
         inspect.signature(made).bind(view, **given)
     except TypeError as error:
         raise AnalysisError(f"claim {kind!r}: {error}", takes) from None
+    of_their_types(made, {name: given[name] for name in arguments(made) if name in given})
 
 
 def _borne_out(view: View, made: Claim) -> str:

@@ -17,7 +17,6 @@ from hooks.claims_making import (
     case_of,
     first_values,
     must_have_dimension,
-    number_of,
     predicate_of,
     several,
     sides_of,
@@ -74,8 +73,7 @@ def within(
     **where: Any,
 ) -> Claim:
     """Every ratio lies from ``low`` to ``high``, rounded as these are written."""
-    span = {"low": number_of("low", low), "high": number_of("high", high)}
-    return _of_pairs(view, Within, sides_of(of, to), metric, in_any, where, **span)
+    return _of_pairs(view, Within, sides_of(of, to), metric, in_any, where, low=float(low), high=float(high))
 
 
 def share(
@@ -99,9 +97,7 @@ def share(
             metric=metric,
             where=single_values(view, rest),
             pair={"of": dict(of), "to": dict(to)},
-            parts=[
-                {"where": {by: case}, "value": number_of("share", value)} for case, value in shares.items()
-            ],
+            parts=[{"where": {by: case}, "value": float(value)} for case, value in shares.items()],
         )
     )
 
@@ -210,10 +206,7 @@ def headroom(view: View, *, times: Mapping[str, float], metric: str = "rps", **w
             Headroom,
             metric=view.metric(metric).key,
             where=single_values(view, where),
-            parts=[
-                {"where": {"workload": name}, "value": number_of("times", value)}
-                for name, value in times.items()
-            ],
+            parts=[{"where": {"workload": name}, "value": float(value)} for name, value in times.items()],
         )
     )
 

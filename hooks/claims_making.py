@@ -71,12 +71,6 @@ def must_have_dimension(view: View, name: str) -> None:
         raise AnalysisError(f"run {view.id} has no dimension {name!r}", near(name, view.dimensions))
 
 
-def number_of(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise AnalysisError(f"{name} must be a number, not {value!r}", f"As in {name}=3.5.")
-    return float(value)
-
-
 def predicate_of(model: type[Predicate], **fields: Any) -> Any:
     """The predicate. Raises AnalysisError naming the argument that it does not take."""
     (kind,) = get_args(model.model_fields["kind"].annotation)

@@ -431,7 +431,7 @@ def test_no_claim_uses_a_row_without_a_tier(
         (
             "within",
             {"of": {"server": "fast"}, "to": {"server": "slow"}, "low": "1", "high": 2},
-            r"low must be a number, not '1'\n  As in low=3.5",
+            r"low cannot be '1'\n  It takes a number, as in 3.5",
         ),
         ("within", {"of": {"server": "fast"}, "to": {"server": "slow"}, "low": 2, "high": 1}, "low is above"),
         ("within", {"of": [{"server": "fast"}], "to": [], "low": 1, "high": 2}, "Give as many `to` as `of`"),
