@@ -10,6 +10,7 @@ import orjson
 
 from hooks.view import View
 from runner import store
+from runner.errors import ArtifactError
 from runner.metrics import METRICS
 
 # What a receipt shows of a row of `runner.analysis.summary`.
@@ -20,11 +21,15 @@ def receipts_script(view: View) -> bytes:
     """``lapsheetReceipts(id, manifest, [sample, …], about);``, for `hooks.addresses.receipts`.
 
     ``about`` has the ``manifest`` file's entry (path, size, SHA-256), ``rows`` (column → values of the
-    summary) and ``metrics`` (key → fields of `runner.metrics.Metric`). Raises OSError if a file went away.
+    summary) and ``metrics`` (key → fields of `runner.metrics.Metric`). Raises ArtifactError
+    if a file went away since the run was read.
     """
-    manifest = (view.folder / store.MANIFEST).read_bytes()
     samples = view.folder / store.SAMPLES
-    lines = samples.read_bytes().splitlines() if samples.exists() else []
+    try:
+        manifest = (view.folder / store.MANIFEST).read_bytes()
+        lines = samples.read_bytes().splitlines() if len(view.attempts) else []
+    except OSError as error:
+        raise ArtifactError(f"{error.filename}: {error.strerror}", "Build the site again.") from None
     # A capture that goes on may have written more since, and half a line at the end.
     del lines[len(view.attempts) :]
     about = {

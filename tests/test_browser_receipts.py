@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from sites import EVIL, ROOT, Builder, pin, served
 from benchmarks.synthetic import flawed, write_run
 from runner import store
 from runner.metrics import METRICS
-from runner.model import Note, Run, Sample
+from runner.model import Check, Note, Run, Sample
 
 REFERENCE = sorted(path.parent.name for path in (ROOT / "artifacts").glob("ref-*/run.json"))
 PUBLISHED = "ref-published-aiohttp-asgi"
@@ -45,6 +46,12 @@ def evil(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
     return run.model_copy(update={"title": EVIL, "labels": labels, "layout": layout}), hostile
 
 
+def unchecked(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
+    """Samples that were accepted although a check failed."""
+    failed = Check(name="loop", status="failed")
+    return run, [s.model_copy(update={"checks": [*s.checks, failed]}) for s in samples]
+
+
 def interrupted(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
     return run, samples[: len(samples) * 3 // 5]
 
@@ -65,6 +72,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Builder:
         damage(write_run(builder.artifacts, "damaged", servers=2).folder)
         odd = write_run(builder.artifacts, "disagree", servers=2)
         disagree(odd.folder, raw_of(next(s for s in odd.samples if s.case == CASE), "oha.json"))
+        write_run(builder.artifacts, "unchecked", servers=2, mutate=unchecked)
         pin(builder.artifacts, **{name: name for name in REFERENCE})
         builder.build(local=True, pages={"index.md": "# Receipts\n"})
         return builder
@@ -315,6 +323,10 @@ def test_tampered_file_is_told(visit: Any, altered: tuple[Path, str], site: Buil
     assert repr((ok + 1) / data["summary"]["total"]) in value
     assert word.startswith("2xx answers: stored")
     assert receipt.outcome["Round 2"][0] == "value agrees"
+    assert (
+        store.sha256_file(site.artifacts / RUN / "run.json")
+        in receipt.dialog.locator(".ls-verify").inner_text()
+    )
     assert receipt.dialog.locator(".ls-verify-no").count() == 1
     assert receipt.dialog.locator(".ls-verify-yes").count() == 0
 
@@ -438,6 +450,22 @@ def test_manifest_that_contradicts_the_samples_is_told(visit: Any, address: str)
     receipt = Receipt(visit(address + "runs/disagree/"), "disagree")
     assert receipt.verify() == "Not verified: 1 file of 12 not as recorded."
     assert f"run.json lists another SHA-256, {'a' * 64}" in receipt.outcome["Round 1"][1]
+
+
+def test_accepted_sample_whose_check_failed_is_told(visit: Any, address: str) -> None:
+    receipt = Receipt(visit(address + "runs/unchecked/"), "unchecked")
+    assert receipt.verify().startswith("Not verified: ")
+    assert receipt.outcome["Round 1"][0] == "accepted, but these checks failed: loop"
+
+
+def test_file_that_the_server_unpacks_is_told(visit: Any, address: str) -> None:
+    found = visit(address + "runs/ref-nagle/")
+    case = store.read(ROOT / "artifacts" / "ref-nagle").samples[0].case
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    found.page.route("**/*.jsonl.gz", lambda route: route.fulfill(headers=headers, body=gzip.compress(b"{}")))
+    receipt = Receipt(found, "ref-nagle", case, "probe_gap_p50")
+    assert receipt.verify().startswith("Not verified: ")
+    assert "sent with Content-Encoding gzip: the browser unpacked it" in receipt.outcome["Round 1"][1]
 
 
 def test_run_without_raw_files_is_told(visit: Any, address: str) -> None:

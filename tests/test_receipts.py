@@ -17,6 +17,7 @@ from hooks.loading import load
 from hooks.receipts import receipts_script
 from hooks.view import View
 from runner import store
+from runner.errors import ArtifactError
 from runner.model import Run, Sample
 
 
@@ -78,6 +79,14 @@ def test_torn_last_line_and_later_samples_are_left_out(tmp_path: Path) -> None:
     with (stored.folder / store.SAMPLES).open("ab") as file:
         file.write(stored.samples[0].model_dump_json().encode() + b"\n" + b'{"case":"granian/get_it')
     assert receipts_script(view) == before
+
+
+def test_file_that_went_away_is_named(tmp_path: Path) -> None:
+    stored = write_run(tmp_path, "rest-1", servers=2, repeats=2)
+    view = view_of(tmp_path, "rest-1")
+    (stored.folder / store.SAMPLES).unlink()
+    with pytest.raises(ArtifactError, match=r"samples\.jsonl: No such file"):
+        receipts_script(view)
 
 
 def test_run_without_samples(tmp_path: Path) -> None:

@@ -136,23 +136,27 @@
   /* One sample: {sample, files, value, problem}; `problem` is about the value, that of files is with them. */
   async function sampleProof(context, sample, source, how) {
     const listed = new Map((context.manifest.files ?? []).map((entry) => [entry.path, entry]));
-    const files = [];
-    for (const entry of sample.raw ?? []) {
+    const complete = context.manifest.state === "complete";
+    const found = async function (entry) {
       const file = await check(entry, source);
       const other = listed.get(entry.path);
-      if (!file.problem && context.manifest.state === "complete" && !(other && other.sha256 === entry.sha256)) {
+      if (!file.problem && complete && other?.sha256 !== entry.sha256) {
         file.problem = `run.json lists ${other ? "another SHA-256, " + other.sha256 : "no such file"}`;
       }
-      files.push(file);
-    }
+      return file;
+    };
+    const files = await Promise.all((sample.raw ?? []).map(found));
+    const failed = (sample.checks ?? []).filter((one) => one.status === "failed").map((one) => one.name);
     const stored = sample.metrics[context.metric];
-    const found = how ? await again(context, sample, files) : { problem: "" };
+    const made = how ? await again(context, sample, files) : { problem: "" };
     if (!files.length) {
-      found.problem = "no raw file is recorded";
-    } else if (how && !found.problem && !(found.value !== undefined && agree(found.value, stored))) {
-      found.problem = found.value === undefined ? "the raw files have no such figure" : "value differs";
+      made.problem = "no raw file is recorded";
+    } else if (failed.length) {
+      made.problem = "accepted, but these checks failed: " + failed.join(", ");
+    } else if (how && !made.problem && !(made.value !== undefined && agree(made.value, stored))) {
+      made.problem = made.value === undefined ? "the raw files have no such figure" : "value differs";
     }
-    return { sample, files, stored, ...found };
+    return { sample, files, stored, ...made };
   }
 
   /* What the page shows against what the samples give: [{name, shown, value, ok}]. */

@@ -22,6 +22,11 @@
         if (!answer.ok) {
           return { problem: answer.status === 404 ? "missing (404)" : "not to be had (" + answer.status + ")" };
         }
+        const coding = answer.headers.get("content-encoding");
+        if (coding && entry.path.endsWith(".gz")) {
+          const told = `sent with Content-Encoding ${coding}: the browser unpacked it`;
+          return { problem: told + ", and its bytes cannot be compared" };
+        }
         return { bytes: new Uint8Array(await answer.arrayBuffer()) };
       } catch {
         return { problem: "could not be downloaded" };
@@ -137,6 +142,13 @@
     return [
       said(report.ok, verdict(report)),
       table("What was checked", ["Of", "Outcome", "Files", "Stored", found], rows, "ls-verify-table"),
+      el(
+        "p",
+        { class: "ls-note" },
+        "All of it hangs on the manifest's SHA-256, ",
+        el("code", {}, context.about.manifest.sha256),
+        ": for a published run it is in artifacts/pins.toml of the repository."
+      ),
     ];
   }
 
