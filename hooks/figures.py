@@ -46,9 +46,10 @@ def box(figure: Figure, name: str) -> str:
     return (
         f'<div class="ls-chart">{legend(figure.spec)}'
         f'<div class="ls-figure-scroll" data-search-exclude{scroll}>'
-        f'<div class="ls-figure" data-figure="{escape(name)}" style="{width}height:{figure.height}px">'
+        f'<div class="ls-figure" role="group" aria-labelledby="{name}-title" data-figure="{name}"'
+        f' style="{width}height:{figure.height}px">'
         f"{picture}</div></div>"
-        f'<button type="button" class="ls-picture" data-search-exclude data-of="{escape(name)}">'
+        f'<button type="button" class="ls-picture" data-search-exclude data-of="{name}">'
         "Download SVG</button></div>"
     )
 

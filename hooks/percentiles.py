@@ -108,5 +108,6 @@ def percentile_table(plot: Plot) -> str:
         label = f"{swatch(curve.style)}<bdi>{escape(curve.label)}</bdi>"
         body.append(markup.row(label, *texts, "–".join(map(str, sorted(counts)))))
     heads = ["Curve", *(name if name == "max" else f"p{name}" for name in stops.values()), "n"]
-    caption = f"{plot.title}: medians with their range, {METRICS[plot.metric].display_unit}"
+    unit = METRICS[plot.metric].display_unit
+    caption = f"{plot.title}: medians with their range, {unit}; every sample is in the files below"
     return markup.table(caption, heads, body, "ls-samples")
