@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hooks.beside import beside_block
@@ -10,9 +10,7 @@ from hooks.blocks import table_block
 from hooks.catalogue import Entry
 from hooks.chart_blocks import chart_block, curve_block, heatmap_block, percentile_block
 from hooks.checking import Count, Level, checked
-from hooks.claims import claim
 from hooks.comparing import compare_block, steps_block
-from hooks.context import PageContext
 from hooks.controls import controls_beside_block, headroom_block
 from hooks.differences import differences_block
 from hooks.downloads import downloads_block
@@ -20,32 +18,22 @@ from hooks.environment import environment_block
 from hooks.findings import findings_block
 from hooks.grid import grids
 from hooks.ladders import ladder_block
-from hooks.listing import NO_RUN, newest_local, runs_block, summary_block
-from hooks.markup import escape
+from hooks.listing import newest_local, runs_block, summary_block
 from hooks.methodology import Section, sections
 from hooks.near import near
 from hooks.overview import overview_block
-from hooks.placeholders import Placeholders
 from hooks.probing import probe_limits_block
-from hooks.published import published_text
+from hooks.prose_calls import ProseCalls
 from hooks.ratios import ratios_block
-from hooks.rules import rule_text
 from hooks.scale import scaling_block
 from hooks.statements import statements_block
-from hooks.values import count_text, param_text, ratio_text, value_text
-from hooks.view import View
 from runner.errors import AnalysisError
 
 CHARTS = ["range", "against", "scaling", "percentiles", "heatmap"]
 
 
-class Calls:
-    """The calls of one page, by name in `functions`; their results are held in ``places``."""
-
-    def __init__(self, page: PageContext) -> None:
-        self.page = page
-        self.places = Placeholders()
-        self._told = False
+class Calls(ProseCalls):
+    """The calls of one page, by name in `functions`."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
         """What a page may call."""
@@ -130,28 +118,6 @@ class Calls:
 
         return self._hold_block(pin, render)
 
-    def _value(self, pin: str, metric: str = "rps", stat: str = "median", **where: Any) -> str:
-        """One figure with its unit."""
-        return self._hold_inline(pin, lambda e: value_text(e.view, metric, stat, where))
-
-    def _ratio(
-        self, pin: str, of: Mapping[str, Any], to: Mapping[str, Any], metric: str = "rps", **where: Any
-    ) -> str:
-        """One median over another: ``2.31×``, with "≥" or "≤" where a side is a bound."""
-        return self._hold_inline(pin, lambda e: ratio_text(e.view, metric, of, to, where))
-
-    def _param(self, pin: str, name: str, unit: bool = False) -> str:
-        """A parameter of the run, or a name of its software: ``generator``, ``python``, a distribution."""
-        return self._hold_inline(pin, lambda e: escape(param_text(e.view, name, unit)))
-
-    def _count(self, pin: str, dimension: str, **where: Any) -> str:
-        """How many servers, workloads or other values of a dimension a run has."""
-        return self._hold_inline(pin, lambda e: count_text(e.view, dimension, where))
-
-    def _rule(self, name: str) -> str:
-        """A limit or definition that Lapsheet goes by, as its code has it."""
-        return self.places.inline(escape(rule_text(name)))
-
     def _ratios(
         self,
         pin: str,
@@ -198,10 +164,6 @@ class Calls:
         """Latency against load in an open loop, with its knee."""
         return self._hold_block(pin, lambda e: ladder_block(self.page, e))
 
-    def _claim(self, pin: str, kind: str, **arguments: Any) -> str:
-        """A sentence that the data bears out; see `hooks.claims.claim`."""
-        return self._hold_inline(pin, lambda e: claim(e.view, kind, arguments))
-
     def _findings(self, pin: str, metrics: str | Sequence[str] = ("rps", "p99"), **where: Any) -> str:
         """What the run shows of these metrics, in sentences."""
         return self._hold_block(pin, lambda e: findings_block(e.view, _names(metrics), where))
@@ -228,10 +190,6 @@ class Calls:
         if entry is None:
             return self._no_run()
         return self.sections(sections(entry.view), level)
-
-    def _published(self, pin: str, metric: str = "rps", **where: Any) -> str:
-        """One figure that others published, marked as such."""
-        return self._hold_inline(pin, lambda e: published_text(e.view, metric, where))
 
     def _beside(
         self,
@@ -312,33 +270,6 @@ class Calls:
     def sections(self, parts: Sequence[Section], level: int) -> str:
         """Sections as Markdown: their headings, so that the table of contents has them, and placeholders."""
         return "\n\n".join(f"{'#' * level} {part.title}\n\n{self.places.block(part.html)}" for part in parts)
-
-    def _dimensions(self, pin: str) -> Iterable[str] | None:
-        entry = self._entry(pin)
-        return None if entry is None else entry.view.dimensions
-
-    def _entry(self, pin: str) -> Entry | None:
-        """The pinned run; None where nothing at all is published, which no page can help."""
-        return None if self.page.catalogue.empty else self.page.catalogue.pin(pin)
-
-    def _hold_block(self, pin: str, render: Callable[[Entry], str]) -> str:
-        entry = self._entry(pin)
-        return self._no_run() if entry is None else self.places.block(render(entry))
-
-    def _hold_both(self, pin: str, other: str, render: Callable[[View, View], str]) -> str:
-        first, second = self._entry(pin), self._entry(other)
-        if first is None or second is None:
-            return self._no_run()
-        return self.places.block(render(first.view, second.view))
-
-    def _hold_inline(self, pin: str, render: Callable[[Entry], str]) -> str:
-        entry = self._entry(pin)
-        return self.places.inline("–" if entry is None else render(entry))
-
-    def _no_run(self) -> str:
-        """The message, once a page."""
-        told, self._told = self._told, True
-        return self.places.block("" if told else NO_RUN)
 
 
 def _names(names: str | Sequence[str]) -> list[str]:

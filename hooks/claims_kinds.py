@@ -17,6 +17,7 @@ from hooks.claims_making import (
     case_of,
     first_values,
     must_have_dimension,
+    of_pairs,
     predicate_of,
     several,
     sides_of,
@@ -58,7 +59,7 @@ def paired(
         sides = sides_of(of, to)
     else:
         raise AnalysisError("this claim needs either server and than, or of and to")
-    return _of_pairs(view, model, sides, metric, in_any, where)
+    return of_pairs(view, model, sides, metric, in_any, where)
 
 
 def within(
@@ -73,7 +74,7 @@ def within(
     **where: Any,
 ) -> Claim:
     """Every ratio lies from ``low`` to ``high``, rounded as these are written."""
-    return _of_pairs(view, Within, sides_of(of, to), metric, in_any, where, low=float(low), high=float(high))
+    return of_pairs(view, Within, sides_of(of, to), metric, in_any, where, low=float(low), high=float(high))
 
 
 def share(
@@ -221,50 +222,3 @@ KINDS: dict[str, Callable[..., Claim]] = {
     "order": order,
     "headroom": headroom,
 }
-
-
-def _of_pairs(
-    view: View,
-    model: type[Predicate],
-    sides: Sequence[tuple[Where, Where]],
-    metric: str,
-    in_any: bool,
-    where: Where,
-    **more: Any,
-) -> Claim:
-    """A claim of pairs, in every combination of the dimensions that are listed or left open."""
-    view.metric(metric)
-    fixed = {name: value for name, value in where.items() if not several(value)}
-    listed = {name: list(value) for name, value in where.items() if several(value)}
-    for name, values in listed.items():
-        for value in values:
-            view.must_have({name: value})
-    named = {name for side, _ in sides for name in side}
-    rows = [
-        row
-        for of, to in sides
-        for row, _ in pairs(view, metric, of, to, fixed)
-        if all(view.cases[row["case"]].dimensions.get(name) in values for name, values in listed.items())
-    ]
-    open_ = [name for name in view.varying(rows, named) if name not in fixed]
-    names = [*listed, *(name for name in open_ if name not in listed)]
-    cases = [{name: view.cases[row["case"]].dimensions[name] for name in names} for row in rows]
-    # What the run has several of, and these cases one, must be said; what varies is said of each case.
-    shared = {
-        name: value
-        for name, value in (view.cases[rows[0]["case"]].dimensions.items() if rows else ())
-        if name not in named and name not in names and len(view.dimensions.get(name, [])) > 1
-    }
-    for name, values in listed.items():
-        for value in values:
-            if not any(case[name] == value for case in cases):
-                raise AnalysisError(f"run {view.id} has no two such cases with {name} {value!r}")
-    predicate = predicate_of(
-        model,
-        metric=metric,
-        where={**shared, **fixed},
-        pairs=[{"of": dict(of), "to": dict(to)} for of, to in sides],
-        **more,
-    )
-    distinct = tuple(dict(items) for items in dict.fromkeys(tuple(case.items()) for case in cases))
-    return Claim(predicate, distinct, in_any)

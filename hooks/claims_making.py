@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from hooks.claims_pairs import pairs
 from hooks.near import near
 from hooks.view import View
 from runner.errors import AnalysisError
@@ -80,6 +81,53 @@ def predicate_of(model: type[Predicate], **fields: Any) -> Any:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or kind
         raise AnalysisError(f"{place}: {first['msg']}") from None
+
+
+def of_pairs(
+    view: View,
+    model: type[Predicate],
+    sides: Sequence[tuple[Where, Where]],
+    metric: str,
+    in_any: bool,
+    where: Where,
+    **more: Any,
+) -> Claim:
+    """A claim of pairs, in every combination of the dimensions that are listed or left open."""
+    view.metric(metric)
+    fixed = {name: value for name, value in where.items() if not several(value)}
+    listed = {name: list(value) for name, value in where.items() if several(value)}
+    for name, values in listed.items():
+        for value in values:
+            view.must_have({name: value})
+    named = {name for side, _ in sides for name in side}
+    rows = [
+        row
+        for of, to in sides
+        for row, _ in pairs(view, metric, of, to, fixed)
+        if all(view.cases[row["case"]].dimensions.get(name) in values for name, values in listed.items())
+    ]
+    open_ = [name for name in view.varying(rows, named) if name not in fixed]
+    names = [*listed, *(name for name in open_ if name not in listed)]
+    cases = [{name: view.cases[row["case"]].dimensions[name] for name in names} for row in rows]
+    # What the run has several of, and these cases one, must be said; what varies is said of each case.
+    shared = {
+        name: value
+        for name, value in (view.cases[rows[0]["case"]].dimensions.items() if rows else ())
+        if name not in named and name not in names and len(view.dimensions.get(name, [])) > 1
+    }
+    for name, values in listed.items():
+        for value in values:
+            if not any(case[name] == value for case in cases):
+                raise AnalysisError(f"run {view.id} has no two such cases with {name} {value!r}")
+    predicate = predicate_of(
+        model,
+        metric=metric,
+        where={**shared, **fixed},
+        pairs=[{"of": dict(of), "to": dict(to)} for of, to in sides],
+        **more,
+    )
+    distinct = tuple(dict(items) for items in dict.fromkeys(tuple(case.items()) for case in cases))
+    return Claim(predicate, distinct, in_any)
 
 
 def arguments(kind: Callable[..., Any]) -> list[str]:
