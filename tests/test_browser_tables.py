@@ -378,6 +378,22 @@ def test_statistics_are_switched_in_place(visit: Any, address: str, view: View) 
             assert shown == values, told
 
 
+def test_choices_made_before_plotly_is_there_count(visit: Any, address: str) -> None:
+    found = visit("about:blank")
+    held: list[Any] = []
+    found.page.route("**/plotly*.js", lambda route: held.append(route))
+    found.page.goto(address)
+    block = found.page.locator(".ls-block[data-table]").first
+    # The panel is there when the controls listen.
+    block.locator(".ls-panel").wait_for(state="attached")
+    block.locator('[data-set="metric"] button[value="p50"]').click()
+    assert parse_qs(urlsplit(found.page.url).query) == {"t1.metric": ["rps", "p50", "p99"]}
+    found.page.wait_for_timeout(500)
+    found.page.unroute("**/plotly*.js")
+    assert len(Table(found).heads()) == 7
+    assert found.complaints == []
+
+
 # --- baseline ---------------------------------------------------------------------------------------
 
 

@@ -124,7 +124,8 @@
       }
       const cell = head.cells[row];
       const value = cell.each ? cell.each.join(", ") : cell.value;
-      const told = [value, cell.tier, cell.spread, ...cell.remarks].filter(Boolean).join(", ");
+      const short = shown.base ? cell.short : "";
+      const told = [value, cell.tier, cell.spread, short, ...cell.remarks].filter(Boolean).join(", ");
       return name + ", " + title + ": " + told;
     }
 
@@ -143,7 +144,8 @@
       status.textContent = notes.update(chosen, shown, unknown);
       only.hidden = !chosen.rows.length;
       only.setAttribute("aria-pressed", String(chosen.only));
-      only.textContent = only.hidden ? "" : "Only the " + chosen.rows.length + " selected";
+      const count = chosen.rows.length;
+      only.textContent = count === 1 ? "Only the selected row" : `Only the ${count} selected rows`;
       reset.hidden = !Object.keys(view.parameters(model, chosen)).length && !unknown.length;
       queued ??= requestAnimationFrame(function () {
         queued = undefined;
@@ -160,53 +162,60 @@
       cursor?.sync();
     }
 
-    // The words of the server stand until something else is to be said.
+    function listen() {
+      block.addEventListener("click", function (event) {
+        const chip = event.target.closest("[data-set] .ls-chip");
+        if (chip) {
+          press(chip.parentNode.dataset.set, chip.value);
+        }
+      });
+      only.addEventListener("click", function () {
+        change({ only: !chosen.only });
+      });
+      reset.addEventListener("click", function () {
+        search.value = "";
+        search.focus();
+        change(view.defaults(model));
+      });
+      search.addEventListener("input", function () {
+        change({ q: search.value.trim() }, true);
+      });
+      state.onMove(function () {
+        ({ chosen, unknown } = view.restore(model, prefix));
+        search.value = chosen.q;
+        update();
+      });
+    }
+
+    function bindBox() {
+      const size = () => ({
+        rows: shown.rows.length,
+        names: shown.names.length,
+        columns: shown.columns.length,
+        dots: shown.colours ? 1 : 0,
+      });
+      const title = block.querySelector(".ls-title").textContent;
+      const keys = "Arrow keys move, Enter opens a figure's receipt, Space selects a row.";
+      box.tabIndex = 0;
+      box.setAttribute("role", "application");
+      box.setAttribute("aria-roledescription", "interactive table");
+      box.setAttribute("aria-label", `${title}. ${keys}`);
+      cursor = lapsheet.cursor(box, { size, sort: sortBy, select, open, tell });
+      box.on("plotly_afterplot", cursor.sync);
+      lapsheet.pin(frame, box, () => size().dots + size().names);
+      lapsheet.onScheme(draw);
+      narrow.addEventListener("change", update);
+    }
+
+    // What a reader chooses before Plotly is there counts too.
     says.firstChild.remove();
+    listen();
     update();
-    cancelAnimationFrame(queued);
-    queued = undefined;
     stage.append(frame);
     await draw();
     block.querySelector("details.ls-data > summary").after(scroll);
     block.classList.add("ls-explored");
     lapsheet.enhance(scroll.parentNode);
-    box.tabIndex = 0;
-    box.setAttribute("role", "application");
-    box.setAttribute("aria-roledescription", "interactive table");
-    const title = block.querySelector(".ls-title").textContent;
-    box.setAttribute("aria-label", title + ". Arrow keys move, Enter opens a figure's receipt, Space selects a row.");
-    const size = () => ({
-      rows: shown.rows.length,
-      names: shown.names.length,
-      columns: shown.columns.length,
-      dots: shown.colours ? 1 : 0,
-    });
-    cursor = lapsheet.cursor(box, { size, sort: sortBy, select, open, tell });
-    box.on("plotly_afterplot", cursor.sync);
-    lapsheet.onScheme(draw);
-    narrow.addEventListener("change", update);
-    lapsheet.pin(frame, box, () => size().dots + size().names);
-    state.onMove(function () {
-      ({ chosen, unknown } = view.restore(model, prefix));
-      search.value = chosen.q;
-      update();
-    });
-    block.addEventListener("click", function (event) {
-      const chip = event.target.closest("[data-set] .ls-chip");
-      if (chip) {
-        press(chip.parentNode.dataset.set, chip.value);
-      }
-    });
-    only.addEventListener("click", function () {
-      change({ only: !chosen.only });
-    });
-    reset.addEventListener("click", function () {
-      search.value = "";
-      search.focus();
-      change(view.defaults(model));
-    });
-    search.addEventListener("input", function () {
-      change({ q: search.value.trim() }, true);
-    });
+    bindBox();
   }
 })();
