@@ -245,6 +245,32 @@ def test_evidence_is_loaded_when_it_is_asked_for_and_once(visit: Any, address: s
     assert {url for url in found.requests if not url.startswith((address, "data:", "blob:"))} == set()
 
 
+def test_receipt_that_cannot_be_loaded_says_so(visit: Any, address: str) -> None:
+    found = visit(address)
+    button = cell(found.page)
+    found.page.route("**/verify.js", lambda route: route.abort())
+    button.click()
+    box = found.page.locator("dialog[open]")
+    box.wait_for()
+    assert "could not be loaded: cannot load" in box.text_content()
+    found.page.keyboard.press("Escape")
+    box.wait_for(state="detached")
+    assert button.evaluate("(button) => document.activeElement === button")
+    found.page.unroute("**/verify.js")
+    button.click()
+    opened(found.page)
+
+
+def test_evidence_that_cannot_be_loaded_says_so(visit: Any, address: str) -> None:
+    found = visit(address)
+    button = cell(found.page)
+    found.page.route("**/receipts-*.js", lambda route: route.abort())
+    button.click()
+    box = found.page.locator("dialog[open] .ls-receipt-failed")
+    box.wait_for()
+    assert "could not be shown: cannot load" in box.text_content()
+
+
 # --- the address ------------------------------------------------------------------------------------
 
 

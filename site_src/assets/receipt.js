@@ -93,6 +93,19 @@
     return { dialog, title, body };
   }
 
+  /* A panel for when the scripts of receipts did not load: made without them. */
+  function broken(error, from) {
+    const dialog = document.createElement("dialog");
+    dialog.className = "ls-receipt ls-receipt-failed";
+    dialog.textContent = "This receipt could not be loaded: " + error.message + ". Press Escape to close.";
+    dialog.addEventListener("close", function () {
+      dialog.remove();
+      from?.focus?.({ preventScroll: true });
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
   /* The receipt that the address is of; one that was closed a moment ago may still be it. */
   const current = () => document.querySelector("dialog.ls-receipt:not([data-left])");
 
@@ -125,7 +138,13 @@
   /* `linked` tells that the address has it already. */
   async function show({ run: id, case: caseId, metric, from }, linked) {
     const mine = ++asked;
-    const [page] = await Promise.all([lapsheet.page(), ready(), leaving]);
+    let page;
+    try {
+      [page] = await Promise.all([lapsheet.page(), ready(), leaving]);
+    } catch (error) {
+      broken(error, from);
+      return;
+    }
     if (mine !== asked) {
       return;
     }
@@ -159,6 +178,11 @@
       }
       title.replaceChildren(...lapsheet.sections.title(context));
       body.replaceChildren(...lapsheet.sections.all({ ...context, closed: closed.signal }));
+      if (document.activeElement === title) {
+        // Those who hear the page heard the title of an empty panel.
+        title.blur();
+        title.focus();
+      }
     } catch (error) {
       body.textContent = "The samples behind this figure could not be shown: " + error.message + ".";
       body.classList.add("ls-receipt-failed");
@@ -183,7 +207,7 @@
 
   /* For a page that was opened with a receipt in its address. */
   lapsheet.receiptOfAddress = async function () {
-    await ready();
+    await lapsheet.part("state.js");
     restore();
   };
 })();
