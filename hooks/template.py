@@ -14,6 +14,8 @@ from runner.errors import LapsheetError
 
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
 
+_SYNTAX = 'A call is written as {{ name("pin", argument=value) }}; PAGES.md has an example of each.'
+
 
 class PageError(LapsheetError):
     """A call that failed; the message names page and line."""
@@ -36,7 +38,7 @@ def resolve(
         names = _ENVIRONMENT.make_globals(dict(functions))
         return _ENVIRONMENT.template_class.from_code(_ENVIRONMENT, code, names).render()
     except jinja2.TemplateSyntaxError as error:
-        raise fail(error.lineno, error.message) from None
+        raise fail(error.lineno, error.message, _SYNTAX) from None
     except LapsheetError as error:
         raise fail(_line(error, source), error.message, error.hint) from error
     except jinja2.UndefinedError as error:
