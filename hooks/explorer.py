@@ -144,7 +144,8 @@ def controls(grid: Grid, caption: str) -> str:
         title = grid.column_dimension.capitalize()
         groups.append(_chips(title, f"={grid.column_dimension}", labels, frozenset()))
     rows = f"{len(grid.rows)} row{'s' if len(grid.rows) != 1 else ''}"
-    order = " Rows within a tier are in no order." if grid.tiers and len(grid.rows) > 1 else ""
+    tiers = grid.tiers and any(row["tier"] is not None for row in grid.all_rows())
+    order = " Rows within a tier are in no order." if tiers and len(grid.rows) > 1 else ""
     return (
         f'<div class="ls-controls" role="group" aria-label="{escape(f"View of: {caption}")}" '
         "data-search-exclude>"

@@ -102,14 +102,17 @@ def table_heights(grid: Grid) -> tuple[int, int]:
     wide, narrow = 0, 0
     for key in grid.rows:
         parts = [grid.part(key, column, metric) for column in grid.columns for metric in grid.metrics]
-        figures = _SMALL * max(
-            [2 + len(plotly_lines(item.short, _WRAP)) if item.short else 2 for item in parts]
-        )
+        figures = _SMALL * max([1 + _count(item.spread) + _count(item.short) for item in parts])
         names = [grid.view.label(name, value) for name, value in zip(grid.row_dimensions, key, strict=True)]
         wide += max(figures, _lines(names, _WRAP))
         narrow += max(figures, _lines(names, _NARROW))
     rest = sum(heads) + (len(grid.rows) + len(heads)) * _PADDING + _REST
     return wide + rest, narrow + rest
+
+
+def _count(text: str) -> int:
+    """The lines of a cell's part; nearly all are short."""
+    return len(plotly_lines(text, _WRAP)) if len(text) > _WRAP else bool(text)
 
 
 def _lines(labels: list[str], width: int) -> int:

@@ -75,7 +75,8 @@
         own.textContent = changed ? signs(model, shown) : "";
         const [some, all] = [shown.rows.length, model.rows.length];
         const count = some === all ? `${all} row${all === 1 ? "" : "s"}.` : `${some} of ${all} rows.`;
-        const tiers = model.table.tiers && !shown.base && all > 1 ? "Rows within a tier are in no order." : "";
+        const tiered = all > 1 && shown.columns.some((column) => column.cells.some((cell) => cell.tier));
+        const tiers = tiered ? "Rows within a tier are in no order." : "";
         const lost = unknown.length ? `Not in this table, so left out: ${unknown.join(", ")}.` : "";
         return [count, order(chosen, shown), ...limits(chosen, shown), tiers, lost].filter(Boolean).join(" ");
       },
