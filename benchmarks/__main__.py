@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benchmarks import capture_overhead, site_build, site_serve
+from benchmarks import capture_overhead, page_load, site_build, site_serve
 from benchmarks.figure import Figure
 from runner.errors import LapsheetError
 
@@ -21,6 +21,9 @@ BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "site-cached-linear": site_build.cached_linear_cost,
     "site-serve": site_serve.serve_cost,
     "site-start": site_build.start_cost,
+    "page-charts": page_load.charts_after_text,
+    "page-blocking": page_load.blocking,
+    "page-lighthouse": page_load.lighthouse_score,
     "capture-wall": capture_overhead.wall_cost,
     "capture-cpu": capture_overhead.runner_cpu,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import http.server
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ def serve(folder: Path) -> Iterator[Wire]:
     """The folder, which may still be empty, on a loopback port until the block ends."""
     wire = Wire("")
     handler = functools.partial(_Handler, wire, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     wire.url = f"http://127.0.0.1:{server.server_port}/"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -55,6 +56,12 @@ def serve(folder: Path) -> Iterator[Wire]:
 def _body(path: Path, compressed: bool, changed: int) -> bytes:
     data = path.read_bytes()
     return gzip.compress(data, LEVEL, mtime=0) if compressed else data
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a browser that goes away is none
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):

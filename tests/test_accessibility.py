@@ -15,7 +15,7 @@ from published import published
 
 from benchmarks.serving import Wire
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.once]
 
 # One of each kind of page, and others with tables of their own.
 KINDS = [

@@ -19,7 +19,7 @@ from published import published
 from benchmarks.serving import Wire
 from hooks.figures import PLOTLY
 
-pytestmark = [needs_chromium, needs_bundle]
+pytestmark = [needs_chromium, needs_bundle, pytest.mark.once]
 
 BEFORE_PLOTLY = 95_000
 WITH_PLOTLY = 560_000

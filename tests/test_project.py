@@ -60,6 +60,9 @@ def test_ci_runs_the_readme_test_command() -> None:
     assert lines.count(tests) == 1
     assert lines[lines.index(tests) - 1] == "run_tests() {"
     assert lines.count("run_tests") == 2  # on the default Python, and on 3.13
+    # Nothing is left out on the first.
+    assert "PYTEST_ADDOPTS" not in "".join(lines[: lines.index("run_tests") + 1])
+    assert text(".ci/run").count("not once") == 1
 
 
 def test_ci_script_is_executable_bash() -> None:
