@@ -27,6 +27,7 @@ _TAKES: dict[Any, str] = {
     str: "text in quotes",
     str | None: "text in quotes, or none",
     str | Sequence[str]: 'text in quotes, or a list of it, as in ["rps", "p99"]',
+    str | Sequence[str] | None: "text in quotes, or a list of it",
     Mapping[str, Any]: _SIDE,
     Mapping[str, Any] | None: _SIDE,
     Mapping[str, Any] | Sequence[Mapping[str, Any]]: f"{_SIDE}, or a list of such",

@@ -44,7 +44,7 @@ def paired(
     model: type[Predicate],
     view: View,
     *,
-    server: str | None = None,
+    server: str | Sequence[str] | None = None,
     than: str | None = None,
     of: Sides | None = None,
     to: Sides | None = None,
@@ -53,9 +53,11 @@ def paired(
     **where: Any,
 ) -> Claim:
     """One against the other: two servers, or two sides told apart by any dimension."""
-    if server is not None and than is not None and of is None and to is None:
+    if isinstance(server, str) and than is not None and of is None and to is None:
         sides: list[tuple[Where, Where]] = [({"server": server}, {"server": than})]
-    elif server is None and than is None and of is not None and to is not None:
+    elif than is None and of is not None and to is not None:
+        # Then a server is one of the conditions, as it is of every other kind.
+        where = where if server is None else {"server": server, **where}
         sides = sides_of(of, to)
     else:
         raise AnalysisError("this claim needs either server and than, or of and to")

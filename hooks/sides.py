@@ -109,7 +109,7 @@ class Side:
         return str(row["untiered"])
 
     def estimate(self, a: Row, b: Row) -> Estimate:
-        """Row ``a`` over ``b``. Raises Unsaid for a row that carries no statement."""
+        """Row ``a`` over ``b``. Raises Unsaid for a row without a statement, or if workers take `turns`."""
         from runner.verdicts import indivisible, ratio
 
         for row in (a, b):
@@ -117,6 +117,8 @@ class Side:
                 raise Unsaid(f"{self.name(row)}: {escape(reason)}")
         if reason := indivisible(b):
             raise Unsaid(f"{self.name(b)}: {escape(reason)}")
+        if reason := self.turns(a, b):
+            raise Unsaid(reason)
         found = ratio(a, b)
         if self.plain:
             return Estimate(found.value, found.low, found.high)
@@ -132,6 +134,15 @@ class Side:
         return Estimate(
             found.value, low, high, found.bound, f" ({plain(found.low)}–{plain(found.high)})", float(band)
         )
+
+    def turns(self, a: Row, b: Row) -> str:
+        """Why no factor lies between numbers of workers: they take turns on the server's CPUs; or nothing."""
+        counts = [self.view.cases[row["case"]].dimensions.get("workers") for row in (a, b)]
+        known = [count for count in counts if isinstance(count, int)]
+        cpus = len(self.view.run.layout.roles.get("server", []))
+        if self.plain or len(set(known)) < 2 or max(known) <= cpus:
+            return ""
+        return f"not scaling: {max(known)} workers share {cpus} CPU{'s' if cpus != 1 else ''}"
 
     def compare(self, a: Row, b: Row) -> tuple[Relation, str]:
         """Whether row ``a`` is better than ``b``, and why that cannot be said."""

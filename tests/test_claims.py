@@ -23,7 +23,7 @@ from hooks.template import PageError, resolve
 from hooks.view import View
 from runner.analysis import summary
 from runner.errors import AnalysisError
-from runner.model import Run, Sample
+from runner.model import Layout, Run, Sample
 from runner.store import StoredRun
 
 
@@ -173,7 +173,10 @@ def test_latency_is_faster_where_it_is_lower() -> None:
 
 
 def grid(
-    changed: dict[tuple[str, str, int], float] | None = None, spread: float = 0.001, flaw: str = ""
+    changed: dict[tuple[str, str, int], float] | None = None,
+    spread: float = 0.001,
+    flaw: str = "",
+    cpus: int = 4,
 ) -> View:
     """Two servers on two workloads with one worker and with four, and the upstream's own capacity.
 
@@ -206,7 +209,8 @@ def grid(
         samples += [*made[:-1], failed(cases[key], 5)] if flawed == "missing" else made
         if cases[key].role == "control":
             samples.append(sample(cases[key], repeats + 1, middle))
-    return view_of(stored(list(cases.values()), samples, repeats))
+    layout = Layout(roles={"server": list(range(cpus)), "generator": [9]})
+    return view_of(stored(list(cases.values()), samples, repeats, layout=layout))
 
 
 def test_claim_holds_in_every_case_left_open() -> None:
@@ -300,6 +304,15 @@ def test_every_kind_says_what_holds(kind: str, arguments: dict[str, object], sen
     # With four workers the order is another on both workloads only if b leads on the one.
     view = grid({("a", "get", 4): 780.0, ("b", "get", 4): 1000.0}) if kind == "order" else grid()
     assert text(claim(view, kind, arguments)).startswith(sentence)
+
+
+def test_no_factor_is_claimed_of_workers_that_take_turns() -> None:
+    """It would tell of the scheduler, and the tables of scaling refuse it as well."""
+    with pytest.raises(AnalysisError, match=r"^unsupported claim: .*\(?not scaling: 4 workers share 2 CPUs"):
+        claim(grid(cpus=2), "within", {**FOUR, "low": 2.4, "high": 3.9})
+    where = {"server": ["a"], "workload": "get"}
+    assert text(claim(grid(cpus=2), "faster", {**FOUR, **where})).endswith("(299.7–300.3) requests/s.")
+    assert text(claim(grid(cpus=4), "faster", {**FOUR, **where})).endswith("requests/s, 3.33×.")
 
 
 ALIKE = {"server": "a", "than": "b", "workers": 4, "workload": "get"}
