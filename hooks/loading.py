@@ -7,10 +7,8 @@ too; they are keyed by content, so that a touched file costs a hash and a change
 
 from __future__ import annotations
 
-import gc
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,17 +74,16 @@ def load(artifacts: Path, ids: Iterable[str], cache: Cache = NO_CACHE) -> Loaded
     """
     found: Loaded = {}
     fresh: list[StoredView] = []
-    with _uncollected():
-        for run_id in ids:
-            try:
-                view, read = _open(artifacts / run_id, cache)
-            except LapsheetError as error:
-                found[run_id] = error
-                continue
-            found[run_id] = view
-            if read:
-                fresh.append(view)
-        found |= _analysed(fresh)
+    for run_id in ids:
+        try:
+            view, read = _open(artifacts / run_id, cache)
+        except LapsheetError as error:
+            found[run_id] = error
+            continue
+        found[run_id] = view
+        if read:
+            fresh.append(view)
+    found |= _analysed(fresh)
     for view in fresh:
         if found[view.id] is view:
             cache.put(_HEAD, view.key, [orjson.dumps(view.head)])
@@ -98,9 +95,7 @@ def load(artifacts: Path, ids: Iterable[str], cache: Cache = NO_CACHE) -> Loaded
 
 def analyse(views: Iterable[View]) -> None:
     """Read and summarise, in one pass, the views that were not; what is wrong is told when it is used."""
-    with _uncollected():
-        wanting = [v for v in views if isinstance(v, StoredView) and "columns" not in v.__dict__]
-        _analysed(wanting)
+    _analysed([v for v in views if isinstance(v, StoredView) and "columns" not in v.__dict__])
 
 
 def _analysed(views: list[StoredView]) -> Loaded:
@@ -118,22 +113,6 @@ def _analysed(views: list[StoredView]) -> Loaded:
         # It is one run's fault, and no other shall suffer for it.
         return {run_id: one for view in views for run_id, one in _analysed([view]).items()}
     return found
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep the garbage collector away from what is read.
-
-    That is a great many small objects without a cycle among them, and it would walk through them again
-    and again, also while the pages are made.
-    """
-    gc.unfreeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.freeze()
 
 
 def _open(folder: Path, cache: Cache) -> tuple[StoredView, bool]:

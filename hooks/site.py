@@ -6,6 +6,7 @@ modules it imports are the package's, so they and their caches are there once.
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,9 @@ def on_startup(*, command: str, **_: Any) -> None:
 def on_pre_build(*, config: MkDocsConfig) -> None:
     """Read the runs, before MkDocs empties the site: what is broken leaves the last good one in place."""
     global _build
+    # A build makes a great many small objects with hardly a cycle among them, and the collector would walk
+    # through them again and again.
+    gc.disable()
     _build = _told(lambda: _read(config))
 
 
@@ -143,6 +147,12 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     trim_styles(site)
     _told(lambda: publish.write(_build.figures, _build.catalogue, site, _build.cache, serving=_serving))
     _build.cache.prune()
+    gc.enable()
+
+
+def on_build_error(*, error: Exception) -> None:
+    """Leave the collector as it was, for `mkdocs serve` goes on."""
+    gc.enable()
 
 
 def _read(config: MkDocsConfig) -> Build:

@@ -7,6 +7,8 @@ band is unknown, the ranges alone decide and the band is NaN, for the reader to 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -35,7 +37,7 @@ def distinct(
     if abs(a[0] - b[0]) < resolution:
         return False
     separate = a[1] > b[2] or b[1] > a[2]
-    return separate and (np.isnan(band) or relative_difference(a[0], b[0]) > band)
+    return separate and (math.isnan(band) or relative_difference(a[0], b[0]) > band)
 
 
 def bands(cases: pd.DataFrame, accepted: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
