@@ -92,14 +92,16 @@ class Builder:
     def _own(self) -> dict[str, Any]:
         """The project's pages whose pins are there; all of them where nothing is pinned.
 
-        Without their claims, which the pinned runs of this repository bear out and no made-up run need.
+        Without links to pages left out, and without claims, which the pinned runs of this repository bear out
+        and no made-up run need.
         """
         docs = self.folder / "own"
         shutil.copytree(ROOT / "site_src", docs, dirs_exist_ok=True)
-        for page in docs.rglob("*.md"):
-            page.write_text(_CLAIM.sub("", page.read_text("utf-8")), "utf-8")
         pinned = store.read_pins(self.artifacts) if (self.artifacts / store.PINS).is_file() else {}
         wanting = [name for name, pins in _asked().items() if pinned and pins - pinned.keys()]
+        away = re.compile(rf"\[([^\]]+)\]\((?:{'|'.join(map(re.escape, wanting)) or '(?!)'})(?:#[^)]*)?\)")
+        for page in docs.rglob("*.md"):
+            page.write_text(away.sub(r"\1", _CLAIM.sub("", page.read_text("utf-8"))), "utf-8")
         nav = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)["nav"]
         excluded = "\n".join(f"/{name}" for name in wanting)
         return {"docs_dir": str(docs), "exclude_docs": excluded, "nav": _without(nav, wanting)}
