@@ -75,13 +75,13 @@ class Cache:
             return
         name = _name(kind, key)
         self._used.add(name)
-        rest = b"".join([orjson.dumps([len(part) for part in parts]), b"\n", *parts])
+        rest = [orjson.dumps([len(part) for part in parts]), b"\n", *parts]
         partial = self._folder / f".{name}.{os.getpid()}.{next(_number)}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as file:
-                file.write(_head(name, rest))
-                file.write(rest)
+                file.write(_head(name, *rest))
+                file.writelines(rest)
             partial.replace(self._folder / name)
         except OSError as error:
             self._failed = True
@@ -118,8 +118,11 @@ def _name(kind: str, key: str) -> str:
     return f"{kind}-{hashlib.sha256(f'{code()} {kind} {key}'.encode()).hexdigest()}"
 
 
-def _head(name: str, rest: bytes) -> bytes:
-    return _MAGIC + hashlib.sha256(name.encode() + rest).hexdigest().encode() + b"\n"
+def _head(name: str, *rest: bytes) -> bytes:
+    digest = hashlib.sha256(name.encode())
+    for part in rest:
+        digest.update(part)
+    return _MAGIC + digest.hexdigest().encode() + b"\n"
 
 
 @functools.cache
