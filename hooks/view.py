@@ -41,8 +41,8 @@ class Point:
 class Head:
     """What catalogue, hues and copies need of a run, which need not be read for it.
 
-    ``created`` in seconds since the epoch; ``servers`` sorted; ``taken`` the number of attempts; ``files`` are
-    path, size and SHA-256 of what the manifest lists.
+    ``created`` in seconds since the epoch; ``servers`` sorted; ``taken`` the number of attempts; ``files``
+    are path, size and SHA-256 of what the manifest lists.
     """
 
     state: str
