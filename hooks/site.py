@@ -31,7 +31,7 @@ from hooks.pages import RunPage
 from hooks.placeholders import has_placeholder
 from hooks.resolving import Resolved, resolve_page
 from hooks.settings import read_settings
-from hooks.trimming import trim_styles
+from hooks.trimming import optional, trim_styles
 from runner.errors import LapsheetError
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Build:
     """What one build knows; made anew for each.
 
     ``figures`` are files of the site, path → content; ``pages`` the pages of runs that MkDocs has yet to
-    write.
+    write; ``classes`` the optional ones of `hooks.trimming` that pages have.
     """
 
     def __init__(self, catalogue: Catalogue, cache: Cache) -> None:
@@ -52,6 +52,7 @@ class Build:
         self.resolved: dict[str, Resolved] = {}
         self.figures: dict[str, bytes] = {}
         self.pages: dict[str, RunPage] = {}
+        self.classes: set[str] = set()
         self.frames = Frames()
 
 
@@ -138,13 +139,16 @@ def on_page_context(
 def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
     """Put a run's page into its frame, past the plugins that would search and copy it."""
     made = _build.pages.pop(page.file.src_uri, None)
-    return _build.frames.fill(page, made.contents, output, made.html) if made else output
+    if made:
+        return _build.frames.fill(page, made.contents, output, made.html)
+    _build.classes |= optional(output)
+    return output
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Write figures, exports and copies of the runs' files; take from the theme's what no page has."""
     site = Path(config.site_dir)
-    trim_styles(site)
+    trim_styles(site, _build.classes, config.theme.get("features", []))
     _told(lambda: publish.write(_build.figures, _build.catalogue, site, _build.cache, serving=_serving))
     _build.cache.prune()
     gc.enable()
