@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.addresses import evidence, folder
 from hooks.catalogue import Entry
 from hooks.context import PageContext
-from hooks.exports import NAMES
+from hooks.exports import names
 from hooks.markup import details, escape, row, table
 from hooks.view import View
 from runner import store
@@ -22,8 +22,8 @@ def files_of(view: View) -> list[tuple[str, int, str]]:
 
 
 def export_links(page: PageContext, entry: Entry) -> str:
-    """CSV, JSON and Parquet of the summary and of all samples."""
-    links = [page.link(folder(entry.view) + name, escape(name), " download") for name in NAMES]
+    """The summary and all samples, in each of the formats that the run has."""
+    links = [page.link(folder(entry.view) + name, escape(name), " download") for name in names(entry)]
     return f'<p class="ls-note">Download: {" · ".join(links)}</p>'
 
 
@@ -32,7 +32,7 @@ def downloads_block(page: PageContext, entry: Entry) -> str:
     view = entry.view
     items = "".join(
         f"<li>{page.link(folder(view) + name, escape(name), ' download')}: {escape(text)}</li>"
-        for name, text in NAMES.items()
+        for name, text in names(entry).items()
     )
     exports = f"<p>Derived from the files below when this site was built:</p><ul>{items}</ul>"
     files = files_of(view)

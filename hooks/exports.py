@@ -1,4 +1,4 @@
-"""CSV, JSON and Parquet of a run, for those who want the numbers and not the page.
+"""CSV and JSON of a run, and Parquet of a published one, for those who want the numbers and not the page.
 
 The summary is what ``lapsheet summarize`` prints, by the same code; the samples are one record an
 attempt, accepted or not. Values are in SI base units (seconds, 1/s).
@@ -6,6 +6,9 @@ attempt, accepted or not. Values are in SI base units (seconds, 1/s).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from hooks.catalogue import Entry
 from hooks.view import View
 
 NAMES = {
@@ -17,17 +20,24 @@ NAMES = {
 }
 
 
-def export(view: View) -> dict[str, bytes]:
-    """File name → content, of the `NAMES`."""
-    # Imported here because pandas and pyarrow are slow to, and most builds find all exports in the cache.
-    from hooks.parquet import parquet_bytes
+def names(entry: Entry) -> dict[str, str]:
+    """File name → what it is. A local run has no Parquet, which costs as much as all the rest."""
+    return {name: text for name, text in NAMES.items() if not (entry.local and name.endswith(".parquet"))}
+
+
+def export(view: View, wanted: Iterable[str] = NAMES) -> dict[str, bytes]:
+    """File name → content, of those of the `NAMES`."""
+    # Imported here because pandas is slow to, and most builds find all exports in the cache.
     from runner.export import csv_text, described, json_text
 
-    summary = described(view.run, view.columns)
-    return {
+    summary, samples = described(view.run, view.columns), view.attempts.columns
+    found = {
         "summary.csv": csv_text(summary).encode(),
         "summary.json": json_text(view.run, summary, indent=False).encode(),
-        "summary.parquet": parquet_bytes(summary),
-        "samples.csv": csv_text(view.attempts.columns).encode(),
-        "samples.parquet": parquet_bytes(view.attempts.columns),
+        "samples.csv": csv_text(samples).encode(),
     }
+    if "summary.parquet" in wanted:
+        from hooks.parquet import parquet_bytes  # which takes pyarrow
+
+        found |= {"summary.parquet": parquet_bytes(summary), "samples.parquet": parquet_bytes(samples)}
+    return {name: found[name] for name in wanted}

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from hooks.addresses import evidence, folder, receipts
 from hooks.cache import Cache
-from hooks.catalogue import Catalogue
+from hooks.catalogue import Catalogue, Entry
 from hooks.downloads import files_of
-from hooks.exports import NAMES, export
+from hooks.exports import export, names
 from hooks.figures import PLOTLY
-from hooks.receipts import receipts_script
-from hooks.view import View
+from hooks.receipts import about_figures, receipts_script
 from runner.errors import ArtifactError, LapsheetError
 
 # Plotly with only the traces that the site draws, and the command that builds it.
@@ -41,7 +40,7 @@ def write(
         shutil.copyfile(plotly_script(), _place(site / PLOTLY))
     for entry in catalogue.entries():
         view = entry.view
-        for path, content in _derived(view, cache).items():
+        for path, content in _derived(entry, cache).items():
             (site / path).write_bytes(content)
         target = site / evidence(view)
         if serving or entry.local:
@@ -51,15 +50,17 @@ def write(
                 _copy(view.folder / path, _place(target / path), size, sha256)
 
 
-def _derived(view: View, cache: Cache) -> dict[str, bytes]:
+def _derived(entry: Entry, cache: Cache) -> dict[str, bytes]:
     """A run's exports and receipts: path from the site's root → content."""
-    paths = [*(folder(view) + name for name in NAMES), receipts(view)]
-    contents = cache.get("files", view.key)
+    view, wanted = entry.view, names(entry)
+    key = f"{view.key} {' '.join(wanted)}"
+    contents = cache.get("files", key)
     if contents is None:
-        made = export(view)
-        contents = [*(made[name] for name in NAMES), receipts_script(view)]
-        cache.put("files", view.key, contents)
-    return dict(zip(paths, contents, strict=True))
+        contents = [*export(view, wanted).values(), about_figures(view)]
+        cache.put("files", key, contents)
+    paths = [*(folder(view) + name for name in wanted), receipts(view)]
+    # The manifest and samples that the script repeats are at hand, and would be most of what is cached.
+    return dict(zip(paths, [*contents[:-1], receipts_script(view, contents[-1])], strict=True))
 
 
 def _place(path: Path) -> Path:

@@ -17,25 +17,32 @@ from runner.metrics import METRICS
 _COLUMNS = ["case", "metric", "n", "wanted", "median", "low", "high", "floor", "band", "tier", "untiered"]
 
 
-def receipts_script(view: View) -> bytes:
-    """``lapsheetReceipts(id, manifest, [sample, …], about);``, for `hooks.addresses.receipts`.
+def about_figures(view: View) -> bytes:
+    """What a receipt needs beside manifest and samples, as JSON.
 
-    ``about`` has the ``manifest`` file's entry (path, size, SHA-256), ``rows`` (column → values of the
-    summary) and ``metrics`` (key → fields of `runner.metrics.Metric`). Raises ArtifactError
-    if a file went away since the run was read.
+    It has the ``manifest`` file's entry (path, size, SHA-256), ``rows`` (column → values of the summary) and
+    ``metrics`` (key → fields of `runner.metrics.Metric`).
     """
-    samples = view.folder / store.SAMPLES
-    try:
-        manifest = (view.folder / store.MANIFEST).read_bytes()
-        lines = samples.read_bytes().splitlines() if len(view.attempts) else []
-    except OSError as error:
-        raise ArtifactError(f"{error.filename}: {error.strerror}", "Build the site again.") from None
-    # A capture that goes on may have written more since, and half a line at the end.
-    del lines[len(view.attempts) :]
     about = {
         "manifest": {"path": store.MANIFEST, "size": view.manifest_size, "sha256": view.manifest_sha256},
         "rows": {name: view.columns.get(name, []) for name in _COLUMNS},
         "metrics": {key: METRICS[key] for key in view.metrics},
     }
+    return orjson.dumps(about)
+
+
+def receipts_script(view: View, about: bytes) -> bytes:
+    """``lapsheetReceipts(id, manifest, [sample, …], about);``, for `hooks.addresses.receipts`.
+
+    ``about`` is as of `about_figures`. Raises ArtifactError if a file went away since the run was read.
+    """
+    samples = view.folder / store.SAMPLES
+    try:
+        manifest = (view.folder / store.MANIFEST).read_bytes()
+        lines = samples.read_bytes().splitlines() if view.head.taken else []
+    except OSError as error:
+        raise ArtifactError(f"{error.filename}: {error.strerror}", "Build the site again.") from None
+    # A capture that goes on may have written more since, and half a line at the end.
+    del lines[view.head.taken :]
     head = b"lapsheetReceipts(" + orjson.dumps(view.id) + b", "
-    return b"".join([head, manifest, b", [\n", b",\n".join(lines), b"], ", orjson.dumps(about), b");\n"])
+    return b"".join([head, manifest, b", [\n", b",\n".join(lines), b"], ", about, b");\n"])

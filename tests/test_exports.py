@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.synthetic import flawed, write_run
 from hooks import loading
-from hooks.exports import NAMES, export
+from hooks.catalogue import Entry
+from hooks.exports import NAMES, export, names
 from hooks.parquet import parquet_bytes
 from hooks.view import View
 from runner import store
@@ -66,6 +67,14 @@ def test_parquet_has_the_figures_types(view: View) -> None:
 
 def test_same_columns_are_the_same_bytes(view: View) -> None:
     assert export(view) == export(view)
+
+
+def test_local_run_has_no_parquet(view: View) -> None:
+    local, pinned = Entry(view), Entry(view, pins=("rest",))
+    assert list(names(pinned)) == list(NAMES)
+    assert list(names(local)) == ["summary.csv", "summary.json", "samples.csv"]
+    whole = export(view)
+    assert export(view, names(local)) == {name: whole[name] for name in names(local)}
 
 
 def test_column_without_any_value_keeps_its_type() -> None:

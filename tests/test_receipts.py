@@ -14,7 +14,7 @@ from hooks.addresses import receipts
 from hooks.catalogue import Catalogue
 from hooks.context import PageContext
 from hooks.loading import load
-from hooks.receipts import receipts_script
+from hooks.receipts import about_figures, receipts_script
 from hooks.view import View
 from runner import store
 from runner.errors import ArtifactError
@@ -25,6 +25,10 @@ def view_of(artifacts: Path, run_id: str) -> View:
     view = load(artifacts, [run_id])[run_id]
     assert isinstance(view, View), view
     return view
+
+
+def script_of(view: View) -> bytes:
+    return receipts_script(view, about_figures(view))
 
 
 def arguments(script: bytes) -> list[Any]:
@@ -38,7 +42,7 @@ def arguments(script: bytes) -> list[Any]:
 
 def test_script_is_manifest_and_samples_as_they_are_on_disk(tmp_path: Path) -> None:
     stored = write_run(tmp_path, "rest-1", servers=4, mutate=flawed)
-    script = receipts_script(view_of(tmp_path, "rest-1"))
+    script = script_of(view_of(tmp_path, "rest-1"))
     run_id, manifest, samples, about = arguments(script)
     assert run_id == "rest-1"
     assert Run.model_validate(manifest) == stored.run
@@ -56,7 +60,7 @@ def test_script_is_manifest_and_samples_as_they_are_on_disk(tmp_path: Path) -> N
 
 def test_script_has_what_the_summary_says_of_each_figure(tmp_path: Path) -> None:
     write_run(tmp_path, "rest-1", servers=4, mutate=flawed)
-    about = arguments(receipts_script(view_of(tmp_path, "rest-1")))[3]
+    about = arguments(script_of(view_of(tmp_path, "rest-1")))[3]
     rows = [dict(zip(about["rows"], row, strict=True)) for row in zip(*about["rows"].values(), strict=True)]
     throughput = {row["case"]: row for row in rows if row["metric"] == "rps"}
     floor, noisy, shaky, broken = (
@@ -75,10 +79,10 @@ def test_torn_last_line_and_later_samples_are_left_out(tmp_path: Path) -> None:
     """A capture writes on while the site is built: the script holds what the pages were made of."""
     stored = write_run(tmp_path, "rest-1", servers=2, repeats=2)
     view = view_of(tmp_path, "rest-1")
-    before = receipts_script(view)
+    before = script_of(view)
     with (stored.folder / store.SAMPLES).open("ab") as file:
         file.write(stored.samples[0].model_dump_json().encode() + b"\n" + b'{"case":"granian/get_it')
-    assert receipts_script(view) == before
+    assert script_of(view) == before
 
 
 def test_file_that_went_away_is_named(tmp_path: Path) -> None:
@@ -86,7 +90,7 @@ def test_file_that_went_away_is_named(tmp_path: Path) -> None:
     view = view_of(tmp_path, "rest-1")
     (stored.folder / store.SAMPLES).unlink()
     with pytest.raises(ArtifactError, match=r"samples\.jsonl: No such file"):
-        receipts_script(view)
+        script_of(view)
 
 
 def test_run_without_samples(tmp_path: Path) -> None:
@@ -98,7 +102,7 @@ def test_run_without_samples(tmp_path: Path) -> None:
     manifest = json.loads((stored.folder / store.MANIFEST).read_text())
     del manifest["files"]
     (stored.folder / store.MANIFEST).write_text(json.dumps(manifest))
-    _, manifest, samples, about = arguments(receipts_script(view_of(tmp_path, "rest-1")))
+    _, manifest, samples, about = arguments(script_of(view_of(tmp_path, "rest-1")))
     assert manifest["state"] == "running"
     assert samples == []
     assert set(about["rows"]) >= {"case", "metric", "median"}
@@ -112,7 +116,7 @@ def test_text_of_every_kind_survives(tmp_path: Path) -> None:
         return run.model_copy(update={"title": text, "labels": {"server": {"granian": text}}}), samples
 
     write_run(tmp_path, "rest-1", servers=2, repeats=2, mutate=labelled)
-    manifest = arguments(receipts_script(view_of(tmp_path, "rest-1")))[1]
+    manifest = arguments(script_of(view_of(tmp_path, "rest-1")))[1]
     assert manifest["title"] == text
     assert manifest["labels"]["server"]["granian"] == text
 
