@@ -108,7 +108,7 @@ def in_both(left: Comparand, right: Comparand) -> tuple[Comparand, Comparand]:
 
 def ratio_of(pair: tuple[Row, Row | None] | None, missing: str) -> tuple[Ratio | None, str]:
     """A row over its baseline; or why there is no such ratio."""
-    from runner.verdicts import indivisible, ratio
+    from runner.verdicts import indivisible, ratio, refusal
 
     if pair is None:
         return None, missing
@@ -119,7 +119,6 @@ def ratio_of(pair: tuple[Row, Row | None] | None, missing: str) -> tuple[Ratio |
         return None, "no figure"
     if small := indivisible(base):
         return None, f"the baseline is {small}"
-    found = ratio(row, base)
-    if found.bound == "?" and row is not base:
-        return None, "both sides are bounds, so nothing bounds their ratio"
-    return found, ""
+    if row is not base and (why := refusal(row, base)):
+        return None, why
+    return ratio(row, base), ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hooks.view import Row
+from runner.bounds import bound
 from runner.metrics import METRICS, Metric
 from runner.model import PUBLISHED
 
@@ -30,6 +31,7 @@ class Cell:
 
 
 EMPTY = Cell("–", "not in this run", "", [], "")
+UNMEASURED = Cell("–", "not measured for this case", "", [], "")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -52,15 +54,11 @@ def percent(share: float) -> str:
 
 
 def floor_sign(row: Row) -> str:
-    """A saturated generator makes a throughput a lower bound, and a latency an upper one.
+    """``≥ `` or ``≤ `` of a figure that is a bound, by `runner.bounds`."""
+    return _SIGNS[bound(row)]
 
-    Latencies that leave out requests never sent are lower bounds; with both, nothing bounds them.
-    """
-    if row.get("unsent"):
-        return "" if row["floor"] else "≥ "
-    if not row["floor"]:
-        return ""
-    return "≥ " if METRICS[row["metric"]].better == "higher" else "≤ "
+
+_SIGNS = {"": "", "≥": "≥ ", "≤": "≤ ", "?": ""}
 
 
 def unsent_words(row: Row) -> str:

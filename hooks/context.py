@@ -46,18 +46,15 @@ class PageContext:
     def about(self, view: View) -> dict[str, Any]:
         """What the page's scripts know of a run, registered once a page; tables add to it.
 
-        ``id``, ``title``, ``created`` (ISO date), ``origin`` and ``state`` as in the manifest; ``url`` of its
-        page, ``files`` (the folder of its own files) and ``receipts`` (the script with its samples), all
-        from the site's root.
+        ``id``, ``created`` (ISO date), ``manifest`` (its SHA-256, by which a receipt's evidence is known to
+        be this page's); ``url`` of its page, ``files`` (the folder of its own files) and ``receipts`` (the
+        script with its samples), all from the site's root.
         """
-        run = view.run
         if view.id not in self.data.runs:
             self.data.runs[view.id] = {
                 "id": view.id,
-                "title": run.title,
-                "created": run.created.date().isoformat(),
-                "origin": run.origin,
-                "state": run.state,
+                "created": view.run.created.date().isoformat(),
+                "manifest": view.manifest_sha256,
                 "url": folder(view),
                 "files": evidence(view),
                 "receipts": receipts(view),

@@ -7,13 +7,15 @@ page, every accepted sample of every case, from which it makes medians, ranges a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
 from hooks.grid import Grid
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape
+from hooks.notes import sign_words
+from hooks.tables import laid_out
 from hooks.view import OPEN, View
 from runner.metrics import METRICS
 
@@ -25,12 +27,12 @@ _STATISTICS = {"median": "median", "min": "min", "max": "max", "each": "each sam
 def frame(view: View, styles: Mapping[str, Style]) -> dict[str, Any]:
     """The figures of a run's plain cases, as columns: one place a case, in case order.
 
-    ``cases`` holds id, series, wanted, failed, rejected, reasons, and ``unsent`` (open loop: samples that did
-    not send all that was due). ``dimensions`` maps a name to its values, labels (null where the same), hues
-    (of servers) and ``at``, the value of each case by position. ``metrics`` maps a key to its part of the
-    registry and, a case: ``values`` (accepted samples in the order of rounds, SI base units), ``tier`` (a
-    number, or in words why there is none, 0 without a reason, null for a case without a row), ``band``; and
-    ``floor``, the positions of cases whose figure is a bound.
+    ``cases`` holds id, wanted, failed, rejected, reasons, and ``unsent`` (open loop: samples that did not
+    send all that was due). ``notes`` are `hooks.notes.sign_words`. ``dimensions`` maps a name to its values,
+    labels (null where the same), hues (of servers) and ``at``, the value of each case by position.
+    ``metrics`` maps a key to its part of the registry and, a case: ``values`` (accepted samples in the order
+    of rounds, SI base units), ``tier`` (a number, or in words why there is none, 0 without a reason, null for
+    a case without a row), ``band``; and ``floor``, the positions of cases that were limited.
     """
     cases = [case for case in view.run.cases if case.role == "case"]
     place = {case.id: position for position, case in enumerate(cases)}
@@ -68,7 +70,8 @@ def frame(view: View, styles: Mapping[str, Style]) -> dict[str, Any]:
     if any(key.startswith(OPEN) for key in metrics):
         counts["unsent"] = [view.unsent(case.id) for case in cases]
     return {
-        "cases": {"id": [case.id for case in cases], "series": [case.series for case in cases], **counts},
+        "cases": {"id": [case.id for case in cases], **counts},
+        "notes": sign_words(view),
         "dimensions": {
             name: _dimension(view, name, values, [case.dimensions.get(name) for case in cases], styles)
             for name, values in view.dimensions.items()
@@ -88,7 +91,6 @@ def _registered(key: str) -> Mapping[str, Any]:
     """What a page needs to show a figure; ``small`` is said of one below the resolution."""
     metric = METRICS[key]
     return {
-        "key": key,
         "label": metric.label,
         "unit": metric.display_unit,
         "scale": metric.scale,
@@ -117,7 +119,8 @@ def _dimension(
 def shown_first(grid: Grid, cases: Mapping[str, int]) -> dict[str, Any]:
     """What a table shows before its reader changes anything; ``cases`` are the frame's, by id.
 
-    ``cells`` has a list a row with, a column, the position of its case in the frame, or null.
+    ``cells`` has a list a row with, a column, the position of its case in the frame, or null; ``by`` is what
+    its title says after the metrics.
     """
     found: dict[tuple[Any, Any], int] = {
         (key, column): cases[row["case"]] for (key, column, _), row in grid.cells.items()
@@ -127,14 +130,19 @@ def shown_first(grid: Grid, cases: Mapping[str, int]) -> dict[str, Any]:
         "rows": grid.row_dimensions,
         "columns": grid.column_dimension,
         "metrics": grid.metrics,
+        "by": laid_out(grid),
         "tiers": grid.tiers,
         "cells": [[found.get((key, column)) for column in grid.columns] for key in grid.rows],
     }
 
 
-def controls(grid: Grid, caption: str) -> str:
-    """The controls that stand above a table from the start; explorer.js adds the panel behind "More"."""
-    main = [key for key in grid.view.metrics if key in grid.metrics or key in _MAIN]
+def controls(grid: Grid, caption: str, also: Collection[str] = ()) -> str:
+    """The controls that stand above a table from the start; explorer.js adds the panel behind "More".
+
+    ``also`` are metrics with a chip from the start, beside those shown and the main ones.
+    """
+    shown = {*grid.metrics, *also}
+    main = [key for key in grid.view.metrics if key in shown or (key in _MAIN and _has(grid, key))]
     groups = [
         _chips("Metrics", "metric", {key: METRICS[key].label for key in main}, frozenset(grid.metrics)),
         _statistics(),
@@ -155,6 +163,12 @@ def controls(grid: Grid, caption: str) -> str:
         f'<div class="ls-chips">{"".join(groups)}</div></div>'
         f'<p class="ls-says" aria-live="polite" data-search-exclude>{rows}.{order}</p>'
     )
+
+
+def _has(grid: Grid, metric: str) -> bool:
+    """Whether a case of the table has a row of that metric, which it may not show."""
+    cases = {row["case"] for row in grid.all_rows()}
+    return any(row["case"] in cases for row in grid.view.rows(metric))
 
 
 def _chips(title: str, name: str, labels: Mapping[str, str], pressed: frozenset[str]) -> str:

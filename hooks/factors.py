@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,10 +14,17 @@ if TYPE_CHECKING:
 
 
 def digits(value: float) -> int:
-    """How many decimals a factor is shown with: about three significant digits, and never none."""
-    if 0 < value < 0.01:
-        return 1 - math.floor(math.log10(value))
-    return 0 if value >= 100 else 1 if value >= 10 else 2
+    """How many decimals a factor is shown with: two from 0.1 to 10, else three significant digits.
+
+    Without a logarithm, which may be rounded otherwise in assets/format.js.
+    """
+    if value >= 0.1 or value <= 0:
+        return 0 if value >= 100 else 1 if value >= 10 else 2
+    places = 2
+    while value < 1:
+        value *= 10
+        places += 1
+    return places
 
 
 def plain(value: float) -> str:
@@ -37,14 +43,13 @@ def divided(ratio: Ratio, by: float) -> Ratio:
 
 
 def factor(ratio: Ratio) -> str:
-    """``≥ 3.52×``; a ratio of two bounds is "?", for nothing bounds it."""
+    """``≥ 3.52×``; "?" where nothing bounds it."""
     return f"{ratio.bound} {times(ratio.value)}".strip()
 
 
 def span(ratio: Ratio) -> str:
     """``3.10–3.92×``, the furthest apart that samples allow."""
-    places = digits(ratio.high)
-    low, high = f"{ratio.low:,.{places}f}", f"{ratio.high:,.{places}f}"
+    low, high = plain(ratio.low), plain(ratio.high)
     return f"{low}–{high}×" if low != high else f"{high}×"
 
 
@@ -69,18 +74,17 @@ def _remark(text: str) -> str:
 
 
 def row_ratio(a: Row, b: Row) -> Ratio | None:
-    """Row ``a`` over row ``b``; None where a side has no figure to divide, or to divide by."""
+    """Row ``a`` over row ``b``; None where a side's figure is none to divide or to divide by."""
     from runner.verdicts import indivisible, ratio
 
-    return None if not a["n"] or a["low"] <= 0 or indivisible(b) else ratio(a, b)
+    return None if indivisible(a) or indivisible(b) else ratio(a, b)
 
 
 def no_ratio(a: Row, b: Row) -> list[str]:
-    """Why `row_ratio` gave none: what is held against the rows, or that ``b`` is too small to divide by."""
-    from runner.verdicts import unresolved
+    """Why there is no ratio of the rows to show: what is held against them, and what refuses it."""
+    from runner.verdicts import refusal
 
-    small = unresolved(b)
-    return [*doubts(a, b), *([f"nothing is divided by what is {small}"] if small else [])]
+    return list(dict.fromkeys([*doubts(a, b), *filter(None, [refusal(a, b)])]))
 
 
 def doubts(*rows: Row) -> list[str]:

@@ -26,6 +26,7 @@ Group = tuple[str, tuple[tuple[str, str | int], ...]]
 
 
 METRICS_TOLD = ("rps", "p99")
+_NAMED = 3
 
 
 def findings_block(
@@ -79,10 +80,10 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         return head + _unranked(view, measured, unit)
     leader = tiered[0]
     small = _unresolved(tiered)
-    rest = [row for row in tiered[1:] if row not in small and like(leader, row)]
-    if len(small) > 1:
-        names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in small)
-        text = f"none leads: {names} {unit} are all {escape(metric.too_small)}"
+    several = len(small) > 1
+    rest, lower = alike(leader, [row for row in tiered[1:] if row not in small])
+    if several:
+        text = _none_leads(view, tiered, small, unit)
     elif leader["tier"] > 1 or possible_rivals(rows, leader):
         # Something without a tier may belong above, so nobody can be said to lead.
         text = f"{name_of(view, leader)} is the best of the ranked with {_figures(leader)} {unit}"
@@ -92,9 +93,34 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         text = f"{name_of(view, leader)} is alone in the first tier with {_figures(leader)} {unit}"
     if rest:
         names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in rest)
-        text += f"; this run cannot tell {names} from {'them' if len(small) > 1 else 'it'}"
-    last = "" if tiered[-1] in [*rest, *small] else _last(view, tiered, unit)
-    return f"{head}{text}.{last}{_without_tier(view, rows)}"
+        text += f"; of the same tier, this run cannot tell {names} from {'them' if several else 'it'}"
+    text += "."
+    if lower and not several:
+        text += _overlapping(view, leader, lower, bool(rest))
+    last = "" if several or tiered[-1] in small else _last(view, tiered, unit)
+    return f"{head}{text}{last}{_without_tier(view, rows)}"
+
+
+def _none_leads(view: View, tiered: list[Row], small: list[Row], unit: str) -> str:
+    """Several figures that cannot be told from nothing: they are counted, and the others are named."""
+    why = escape(METRICS[small[0]["metric"]].too_small)
+    if len(small) <= _NAMED:
+        names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in small)
+        return f"none leads: {names} {unit} are all {why}"
+    others = join_names(f"{name_of(view, row)} ({_figures(row)} {unit})" for row in tiered if row not in small)
+    if not others:
+        return f"none leads: all {len(small)} are {why}"
+    return f"none leads: {len(small)} of {len(tiered)} are {why}, all but {others}"
+
+
+def _overlapping(view: View, leader: Row, lower: list[Row], either: bool) -> str:
+    """Rows of lower tiers that are like the leader, and how that can be."""
+    names = join_names(f"{name_of(view, row)} ({figure(row)}, tier {row['tier']})" for row in lower)
+    one = len(lower) == 1
+    return (
+        f" {names} {'is' if one else 'are'} of {'a lower tier' if one else 'lower tiers'}, but cannot be told "
+        f"from {name_of(view, leader)}{' either' if either else ''}: a row is tiered by the leader of its own tier."
+    )
 
 
 def _unresolved(rows: Sequence[Row]) -> list[Row]:
@@ -104,11 +130,20 @@ def _unresolved(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if unresolved(row)]
 
 
-def like(leader: Row, row: Row) -> bool:
-    """Whether this run cannot tell a row from the leader; a row of a lower tier may be such a one.
+def alike(leader: Row, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows that this run cannot tell from the leader: those of its tier, and those of lower tiers.
 
-    It is compared with its own tier's leader only when tiers are formed, because overlap is not transitive.
+    A row is compared with its own tier's leader only when tiers are formed, because overlap is not transitive.
     """
+    found = [row for row in rows if like(leader, row)]
+    return (
+        [row for row in found if row["tier"] == leader["tier"]],
+        [row for row in found if row["tier"] != leader["tier"]],
+    )
+
+
+def like(leader: Row, row: Row) -> bool:
+    """Whether this run cannot tell a row from the leader."""
     from runner.verdicts import verdict
 
     return verdict(leader, row, str(leader["metric"])).relation == "indistinguishable"
@@ -130,12 +165,15 @@ def _last(view: View, tiered: list[Row], unit: str) -> str:
     from runner.verdicts import indivisible, ratio
 
     leader, last = tiered[0], tiered[-1]
-    if leader is last:
+    if leader["tier"] == last["tier"]:
         return ""
     text = f" Last of {last['tier']} tiers comes {name_of(view, last)} with {figure(last)} {unit}"
     top, bottom = (leader, last) if METRICS[leader["metric"]].better == "higher" else (last, leader)
-    if why := indivisible(bottom):
-        return f"{text}; no factor, because the figure of {name_of(view, bottom)} is {escape(why)}."
+    for row in (bottom, top):
+        if why := indivisible(row):
+            return f"{text}; no factor, because the figure of {name_of(view, row)} is {escape(why)}."
+    if like(leader, last):
+        return f"{text}; no factor, because this run cannot tell the two apart."
     found = ratio(top, bottom)
     return f"{text}: a factor of {plain(found.value)} (samples allow {span(found)})."
 
@@ -155,7 +193,7 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
         told = [rows for _, rows in those if not _unresolved(rows)]
         bands = [band for rows in told if (band := band_of(rows)) is not None]
         if len(told) < len(those):
-            small.append(f"of {escape(noun(METRICS[metric]))} {METRICS[metric].too_small}")
+            small.append(metric)
         if bands:
             low, high = percent(min(bands)), percent(max(bands))
             span = low if low == high else f"{low} to {high}"
@@ -170,8 +208,10 @@ def _caveats(view: View, found: Mapping[str, list[tuple[dict[str, str | int], li
             "<strong>Noise</strong>: unknown, because no configuration was measured twice in at least two "
             "rounds; the ranges alone decide."
         )
-    if small:
-        items.append(f"Where figures {join_names(small)} are compared, no noise is given in per cent.")
+    for metric in small:
+        least = METRICS[metric].resolution * METRICS[metric].scale
+        name, unit = escape(noun(METRICS[metric])), escape(METRICS[metric].display_unit)
+        items.append(f"A {name} below {least:g} {unit} has no noise band.")
     cases = sum(case.role != "control" for case in view.run.cases)
     for probe in (False, True):
         floors = _floors(view, probe=probe)

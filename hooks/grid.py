@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hooks.cells import Cell, apart_words, cell, scattered, shown
+from hooks.cells import UNMEASURED, Cell, apart_words, cell, scattered, shown
 from hooks.near import near
 from hooks.view import Row, View
 from runner.errors import AnalysisError
@@ -43,7 +43,10 @@ class Grid:
         """The words of a cell; `EMPTY` where the run has no such case."""
         place = (key, column, metric)
         if place not in self.words:
-            self.words[place] = self._part(self.cells.get(place))
+            words = self._part(self.cells.get(place))
+            if place not in self.cells and any((key, column, other) in self.cells for other in self.metrics):
+                words = UNMEASURED
+            self.words[place] = words
         return self.words[place]
 
     def _part(self, row: Row | None) -> Cell:

@@ -53,7 +53,7 @@ def _ordered(side: Side, a: Row, b: Row, follows: Mapping[Relation, Status]) -> 
 
     relation, why = side.compare(a, b)
     figures = f"{side.told(a)} against {side.told(b)} {escape(METRICS[a['metric']].display_unit)}"
-    if indivisible(b) or side.turns(a, b):
+    if indivisible(a) or indivisible(b) or side.turns(a, b):
         return Part(follows[relation], "", figures, escape(why))
     times = ratio(a, b)
     return Part(follows[relation], "", f"{figures}, {factor(times)}", escape(why), times.value)

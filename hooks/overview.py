@@ -8,8 +8,8 @@ from hooks.chart_blocks import chart_block
 from hooks.claims_tiers import possible_rivals
 from hooks.context import PageContext
 from hooks.environment import summary_line
-from hooks.factors import plain
-from hooks.findings import groups, like, name_of, place_of
+from hooks.factors import plain, row_ratio
+from hooks.findings import alike, groups, like, name_of, place_of
 from hooks.grid import grids
 from hooks.listing import dated
 from hooks.markup import escape, join_names, sentence
@@ -46,8 +46,6 @@ def overview_block(page: PageContext, entry: Entry, metric: str) -> str:
 
 def _shown(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     """One group in a sentence: who is at the top, how many of them, and how far the last is."""
-    from runner.verdicts import indivisible, ratio
-
     metric = METRICS[rows[0]["metric"]]
     head = f"<strong>{place_of(view, key)}</strong>: "
     tiered = [row for row in rows if row["n"] and row["tier"] is not None]
@@ -55,17 +53,26 @@ def _shown(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         reasons = join_names(dict.fromkeys(row["untiered"] for row in rows if row["untiered"]))
         return f"{head}no order is claimed ({escape(reasons) or 'no tier'})."
     leader, last = tiered[0], tiered[-1]
-    alike = [row for row in tiered[1:] if like(leader, row)]
+    rest, lower = alike(leader, tiered[1:])
     unit = escape(metric.display_unit)
     if leader["tier"] > 1 or possible_rivals(rows, leader):
         text = f"{name_of(view, leader)} is the best of the ranked with {figure(leader)} {unit}"
     else:
         text = f"{name_of(view, leader)} leads with {figure(leader)} {unit}"
-    if alike:
-        names = join_names(name_of(view, row) for row in alike) if len(alike) < 3 else f"{len(alike)} others"
-        text += f"; this run cannot tell {names} from it"
-    if last is not leader and last not in alike:
+    if rest or lower:
+        told = [_few(view, rest, "other", " of its tier")] if rest else []
+        told += [_few(view, lower, "row", " of a lower tier")] if lower else []
+        text += f"; this run cannot tell {' and '.join(told)} from it"
+    if last["tier"] != leader["tier"]:
         top, bottom = (leader, last) if metric.better == "higher" else (last, leader)
-        times = "" if indivisible(bottom) else f", a factor of {plain(ratio(top, bottom).value)}"
+        found = None if like(leader, last) else row_ratio(top, bottom)
+        times = "" if found is None else f", a factor of {plain(found.value)}"
         text += f". Last comes {name_of(view, last)} with {figure(last)}{times}"
     return f"{head}{text}."
+
+
+def _few(view: View, rows: list[Row], noun: str, where: str) -> str:
+    """The names of one or two rows; of more, their number."""
+    if len(rows) < 3:
+        return f"{join_names(name_of(view, row) for row in rows)}{where}"
+    return f"{len(rows)} {noun}s{where}"

@@ -99,10 +99,8 @@ def _cell(pair: Pair | None) -> str:
     if pair is None:
         return empty_cell("not in this run")
     found = _ratio(pair)
-    if found is None:
+    if found is None or found.bound == "?":
         return empty_cell(*no_ratio(*pair))
-    if found.bound == "?":
-        return empty_cell("both sides are bounds, so nothing bounds their ratio")
     remarks = doubts(*pair) or ([why] if (why := _alike(pair)) else [])
     return factor_cell(found, remarks)
 

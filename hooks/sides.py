@@ -115,8 +115,9 @@ class Side:
         for row in (a, b):
             if reason := self.against(row):
                 raise Unsaid(f"{self.name(row)}: {escape(reason)}")
-        if reason := indivisible(b):
-            raise Unsaid(f"{self.name(b)}: {escape(reason)}")
+        for row in (a, b):
+            if reason := indivisible(row):
+                raise Unsaid(f"{self.name(row)}: {escape(reason)}")
         if reason := self.turns(a, b):
             raise Unsaid(reason)
         found = ratio(a, b)

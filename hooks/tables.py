@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.cells import EMPTY, Cell
+from hooks.cells import EMPTY, UNMEASURED, Cell
 from hooks.grid import Grid, Key, describe_fixed
 from hooks.hues import DEFAULT, Style
 from hooks.markup import escape, plotly_lines, scroll
 from runner.metrics import METRICS
 
 # Plotly draws a table without telling its height, so the place to reserve is computed from these.
-_LINE, _SMALL, _PADDING, _REST = 17, 16, 18, 8
+_LINE, _PADDING, _REST = 17, 18, 8
 _WRAP, _NARROW = 30, 18
 
 Styles = Mapping[str, Style]
@@ -25,16 +25,22 @@ def heading(metric: str) -> str:
 
 def caption(grid: Grid) -> str:
     """What the table holds, as text: metrics, axes, and what all cells share."""
-    metrics = " and ".join(METRICS[key].label for key in grid.metrics)
-    if len(grid.metrics) > 2:
-        metrics = ", ".join(METRICS[key].label for key in grid.metrics)
+    between = " and " if len(grid.metrics) < 3 else ", "
+    return f"{between.join(METRICS[key].label for key in grid.metrics)} {laid_out(grid)}"
+
+
+def laid_out(grid: Grid) -> str:
+    """The caption without its metrics, which the reader of a page may change."""
     axes = " and ".join([*grid.row_dimensions, *([grid.column_dimension] if grid.column_dimension else [])])
     fixed = describe_fixed(grid.view, grid.fixed)
-    return f"{metrics} by {axes}" + (f" ({fixed})" if fixed else "")
+    return f"by {axes}" + (f" ({fixed})" if fixed else "")
 
 
-def html_table(grid: Grid, styles: Styles) -> str:
-    """The grid as a table with caption and scopes, in a box that scrolls on a narrow screen."""
+def html_table(grid: Grid, styles: Styles, *, receipts: bool = True) -> str:
+    """The grid as a table with caption and scopes, in a box that scrolls on a narrow screen.
+
+    ``receipts`` makes its figures buttons, for a block whose script answers them.
+    """
     depth = 2 if grid.column_dimension else 1
     corner = [
         f'<th scope="col" rowspan="{depth}">{escape(name.capitalize())}</th>' for name in grid.row_dimensions
@@ -51,7 +57,7 @@ def html_table(grid: Grid, styles: Styles) -> str:
     for key in grid.rows:
         cells = _row_heads(grid, key, styles)
         for column in grid.columns:
-            cells += [_html_cell(grid.part(key, column, metric)) for metric in grid.metrics]
+            cells += [_html_cell(grid.part(key, column, metric), receipts) for metric in grid.metrics]
         body.append(cells)
     text = caption(grid)
     table = (
@@ -80,9 +86,9 @@ def _row_heads(grid: Grid, key: Key, styles: Styles) -> list[str]:
     return heads
 
 
-def _html_cell(parts: Cell) -> str:
+def _html_cell(parts: Cell, receipts: bool) -> str:
     value = parts.value
-    if parts != EMPTY:
+    if receipts and parts not in (EMPTY, UNMEASURED):
         value = f'<button type="button" class="ls-open">{value}</button>'
     words = [f'<span class="ls-value">{value}</span>']
     if parts.tier:
@@ -102,7 +108,7 @@ def table_heights(grid: Grid) -> tuple[int, int]:
     wide, narrow = 0, 0
     for key in grid.rows:
         parts = [grid.part(key, column, metric) for column in grid.columns for metric in grid.metrics]
-        figures = _SMALL * max([1 + _count(item.spread) + _count(item.short) for item in parts])
+        figures = _LINE * max([1 + _count(item.spread) + _count(item.short) for item in parts])
         names = [grid.view.label(name, value) for name, value in zip(grid.row_dimensions, key, strict=True)]
         wide += max(figures, _lines(names, _WRAP))
         narrow += max(figures, _lines(names, _NARROW))

@@ -8,6 +8,7 @@ from typing import Any
 from hooks.cells import figure
 from hooks.claims_pairs import pairs
 from hooks.environment import probe_words, upstream_words
+from hooks.factors import factor
 from hooks.facts import seconds
 from hooks.markup import escape, join_names
 from hooks.methodology import body_sizes
@@ -35,7 +36,7 @@ def ratio_text(
     view: View, metric: str, of: Mapping[str, Any], to: Mapping[str, Any], where: Mapping[str, Any]
 ) -> str:
     """One median over another, with its bound, as HTML. Raises AnalysisError where there is not one."""
-    from runner.verdicts import ratio
+    from runner.verdicts import ratio, refusal
 
     view.metric(metric)
     found = pairs(view, metric, of, to, where)
@@ -46,8 +47,8 @@ def ratio_text(
         )
     times = ratio(*found[0])
     if times.bound == "?":
-        raise AnalysisError("both sides are bounds, so nothing bounds their ratio", "Choose other cases.")
-    return f"{times.bound} {times.value:.2f}×".strip()
+        raise AnalysisError(refusal(*found[0]), "Choose other cases.")
+    return factor(times)
 
 
 def count_text(view: View, name: str, where: Mapping[str, Any]) -> str:

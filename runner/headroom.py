@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from runner.model import Case
-from runner.verdicts import Ratio, Row, ratio
+from runner.verdicts import Ratio, Row, indivisible, ratio
 
 LITTLE = 2.0
 """Below this factor a row is marked: an upstream that is busy half of its time already makes others wait."""
@@ -68,7 +68,7 @@ def headroom(rows: Iterable[Row], cases: Mapping[str, Case]) -> list[Headroom]:
             found.append(
                 Headroom(row["case"], "" if control is None else control["case"], None, "no control")
             )
-        elif not row["n"] or row["low"] <= 0:
+        elif indivisible(row) or indivisible(control):
             found.append(Headroom(row["case"], control["case"], None, "no accepted sample"))
         else:
             factor = ratio(control, row)

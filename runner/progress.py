@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from runner.bounds import bound
+from runner.ladder import NOT_REACHED
 from runner.metrics import METRICS
 from runner.model import MAX_ATTEMPTS, Case, Run, Sample
 
@@ -98,13 +100,14 @@ def describe(sample: Sample) -> str:
         first = sample.reasons[0] if sample.reasons else None
         reason = first.message.splitlines()[0] if first else ""
         return f"{sample.status}: {first.code + ': ' if first else ''}{reason}"
-    saturated = any(flag.code == "saturated" for flag in sample.flags)
-    shown = [
-        f"{name}{sign if saturated else ''}{METRICS[key].show(sample.metrics[key])} "
-        f"{METRICS[key].display_unit}"
-        for key, name, sign in (("rps", "", "≥ "), ("p99", "p99 ", "≤ "), ("open_p99", "p99 ", "≤ "))
-        if key in sample.metrics
-    ]
+    codes = {flag.code for flag in sample.flags}
+    shown = []
+    for key, name in (("rps", ""), ("p99", "p99 "), ("open_p99", "p99 ")):
+        if key in sample.metrics:
+            short = key.startswith("open_") and NOT_REACHED in codes
+            sign = bound({"metric": key, "floor": "saturated" in codes, "unsent": short}).strip("?")
+            figure = f"{METRICS[key].show(sample.metrics[key])} {METRICS[key].display_unit}"
+            shown.append(f"{name}{sign} {figure}" if sign else f"{name}{figure}")
     return ", ".join(shown)
 
 

@@ -33,6 +33,7 @@ def scaling(one: Row, many: Row, *, workers: int, cpus: int) -> Scaling:
     for row, count in ((one, 1), (many, workers)):
         if not row["n"] or row["low"] <= 0:
             return Scaling(None, f"no accepted sample with {count} worker{'s' if count != 1 else ''}")
-    if why := indivisible(one):
-        return Scaling(None, f"no factor: with one worker it is {why}")
+    for row, words in ((one, "one worker"), (many, f"{workers} workers")):
+        if why := indivisible(row):
+            return Scaling(None, f"no factor: with {words} it is {why}")
     return Scaling(ratio(many, one))

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from runner.analysis import summary
+from runner.bounds import bound
 from runner.export import MEDIAN_NOTE, as_csv, as_json, label, unknown
 from runner.ladder import NOT_REACHED
 from runner.metrics import Metric, metric
@@ -256,10 +257,8 @@ def _value(run: Run, row: dict[Any, Any], name: str) -> str:
 def _figure(row: dict[Any, Any] | None, kind: Metric, *, with_range: bool) -> str:
     if row is None or math.isnan(row["median"]):
         return next((word for word in ("failed", "rejected") if row is not None and row[word]), "–")
-    bound = ("≥ " if kind.better == "higher" else "≤ ") if row["floor"] else ""
-    if row["unsent"]:  # a lower bound, unless it is an upper one as well
-        bound = "" if row["floor"] else "≥ "
-    figure = f"{bound}{kind.show(row['median'])}"
+    sign = bound(row)
+    figure = kind.show(row["median"]) if sign in ("", "?") else f"{sign} {kind.show(row['median'])}"
     if row["untiered"] == PUBLISHED or not with_range:
         return figure
     return f"{figure} [{kind.show(row['low'])}–{kind.show(row['high'])}]"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
+from runner.bounds import Bound, Bounded, bound, ratio_bound
 from runner.errors import AnalysisError
 from runner.metrics import Metric
 from runner.metrics import metric as registered
@@ -16,10 +17,8 @@ from runner.tiers import distinct
 _MISSING = object()
 
 
-class Row(Protocol):
-    """One row of `runner.analysis.summary`: a pandas Series or a dict."""
-
-    def __getitem__(self, key: Any, /) -> Any: ...
+Row = Bounded
+"""One row of `runner.analysis.summary`: a pandas Series or a dict."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,14 @@ def _alike(
 class Ratio:
     """``value`` is median over median; ``low`` and ``high`` are the furthest apart that samples allow.
 
-    ``bound`` is "≥" or "≤" where one side is a floor, so that the ratio is a bound itself, and "?"
-    where both sides are and nothing bounds it.
+    ``bound`` is "≥" or "≤" where a side is a bound, so that the ratio is one itself, and "?" where
+    nothing bounds it.
     """
 
     value: float
     low: float
     high: float
-    bound: Literal["", "≥", "≤", "?"] = ""
+    bound: Bound = ""
 
 
 def unresolved(row: Row) -> str:
@@ -92,16 +91,29 @@ def unresolved(row: Row) -> str:
 
 
 def indivisible(row: Row) -> str:
-    """Why nothing may be divided by a row's figure, as words for a page; or nothing."""
+    """Why no ratio may have a row's figure on either side, as words for a page; or nothing."""
     if not row["n"] or math.isnan(float(row["median"])):
         return "no accepted sample"
     return "nought" if float(row["low"]) <= 0 else unresolved(row)
 
 
+def refusal(a: Row, b: Row) -> str:
+    """Why a page shows no ratio of row ``a`` over row ``b``, as words; or nothing. As in assets/rows.js."""
+    for row in (a, b):
+        if not row["n"]:
+            return row["untiered"] or indivisible(row)
+        if small := indivisible(row):
+            return f"no ratio with what is {small}"
+    if ratio_bound(a, b) != "?":
+        return ""
+    sides = "a side is no bound at all" if "?" in (bound(a), bound(b)) else "both sides are bounds"
+    return f"{sides}, so nothing bounds their ratio"
+
+
 def ratio(a: Row, b: Row) -> Ratio:
     """Row ``a`` over row ``b``, with its range [low a / high b, high a / low b].
 
-    Raises AnalysisError for rows of two metrics, without an accepted sample, or if ``b`` is `indivisible`.
+    Raises AnalysisError for rows of two metrics, without an accepted sample, or if a side is `indivisible`.
     """
     if a["metric"] != b["metric"]:
         raise AnalysisError(f"no ratio of {a['metric']!r} to {b['metric']!r}", "Give both the same metric.")
@@ -109,21 +121,11 @@ def ratio(a: Row, b: Row) -> Ratio:
     for row, figures in ((a, here), (b, there)):
         if any(math.isnan(figure) for figure in figures):
             raise AnalysisError(f"{row['case']} has no accepted sample of {row['metric']}, so no ratio")
-    if there[1] <= 0:
-        raise AnalysisError(f"{b['case']} has a {b['metric']} of nought, so no ratio")
-    if small := unresolved(b):
-        raise AnalysisError(f"{b['case']} has a {b['metric']} {small}, so no ratio over it")
-    return Ratio(here[0] / there[0], here[1] / there[2], here[2] / there[1], _bound(a, b))
-
-
-def _bound(a: Row, b: Row) -> Literal["", "≥", "≤", "?"]:
-    """Of what kind a ratio is: a floor's true value is at least (a latency's: at most) the measured one."""
-    if a["floor"] and b["floor"]:
-        return "?"
-    if not a["floor"] and not b["floor"]:
-        return ""
-    higher = registered(str(a["metric"])).better == "higher"
-    return "≥" if bool(a["floor"]) == higher else "≤"
+    for row in (a, b):
+        if small := indivisible(row):
+            told = "of nought" if small == "nought" else small
+            raise AnalysisError(f"{row['case']} has a {row['metric']} {told}, so no ratio")
+    return Ratio(here[0] / there[0], here[1] / there[2], here[2] / there[1], ratio_bound(a, b))
 
 
 def comparable(run_a: Run, case_a: Case, run_b: Run, case_b: Case, varies: Collection[str]) -> list[str]:

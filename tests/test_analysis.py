@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,9 +14,10 @@ from evidence import case, failed, measured, sample, saturated, stored
 from benchmarks import synthetic
 from runner import analysis
 from runner.analysis import comparable, ratio, summary, verdict
+from runner.bounds import bound
 from runner.errors import AnalysisError
 from runner.store import StoredRun
-from runner.verdicts import indivisible
+from runner.verdicts import indivisible, refusal
 
 
 def rows(run: StoredRun, metric: str = "rps") -> pd.DataFrame:
@@ -421,10 +423,13 @@ def test_other_metrics_of_the_same_figures_have_no_such_limit() -> None:
 def test_nothing_is_divided_by_a_figure_below_the_resolution() -> None:
     run = measured({"a": [9.9e-5] * 5, "b": [1e-4] * 5, "c": [4e-2] * 5}, metric=GAP)
     a, b, c = (row(run, name, GAP) for name in "abc")
-    with pytest.raises(
-        AnalysisError, match=r"below what the probe resolves \(0\.1 ms\), so no ratio over it"
-    ):
-        ratio(c, a)
+    for pair in ((c, a), (a, c)):
+        with pytest.raises(
+            AnalysisError, match=r"^a/.* below what the probe resolves \(0\.1 ms\), so no ratio"
+        ):
+            ratio(*pair)
+        assert refusal(*pair) == "no ratio with what is below what the probe resolves (0.1 ms)"
+    assert refusal(c, b) == ""
     assert ratio(c, b).value == pytest.approx(400)
     assert (indivisible(a), indivisible(b)) == ("below what the probe resolves (0.1 ms)", "")
 
@@ -459,6 +464,35 @@ def test_a_ratio_of_latencies_with_a_floor_is_bound_the_other_way() -> None:
     samples = [sample(f, 1, 0.2, "p50", witness=saturated("generator")), sample(a, 1, 0.1, "p50")]
     run = stored([f, a], samples, repeats=1)
     assert ratio(row(run, "f", "p50"), row(run, "a", "p50")).bound == "≤"
+
+
+def latency(**given: Any) -> dict[str, Any]:
+    figures = {"n": 3, "median": 0.2, "low": 0.1, "high": 0.3, "floor": False, "unsent": 0, "untiered": ""}
+    return {"case": "c", "metric": "open_p99", **figures, **given}
+
+
+PLAIN, ABOVE, BELOW, NONE = (
+    latency(), latency(unsent=1), latency(floor=True), latency(floor=True, unsent=1)
+)  # fmt: skip
+
+
+def test_what_a_figure_bounds() -> None:
+    """A saturated generator adds to a latency; requests that were never sent are missing from it."""
+    assert [bound(row) for row in (PLAIN, ABOVE, BELOW, NONE)] == ["", "≥", "≤", "?"]
+    assert bound(latency(metric="rps", floor=True)) == "≥"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [(PLAIN, PLAIN, ""), (ABOVE, PLAIN, "≥"), (PLAIN, ABOVE, "≤"), (BELOW, PLAIN, "≤"), (PLAIN, BELOW, "≥"),
+     (ABOVE, ABOVE, "?"), (BELOW, BELOW, "?"), (ABOVE, BELOW, "≥"), (BELOW, ABOVE, "≤"),
+     (NONE, PLAIN, "?"), (PLAIN, NONE, "?"), (NONE, ABOVE, "?"), (BELOW, NONE, "?")],
+)  # fmt: skip
+def test_what_a_ratio_bounds(a: dict[str, Any], b: dict[str, Any], expected: str) -> None:
+    assert ratio(a, b).bound == expected
+    none = NONE in (a, b)
+    sides = "a side is no bound at all" if none else "both sides are bounds"
+    assert refusal(a, b) == (f"{sides}, so nothing bounds their ratio" if expected == "?" else "")
 
 
 def test_no_ratio_of_nothing() -> None:

@@ -228,16 +228,21 @@ def test_figures_may_stand_without_ratios() -> None:
 
 
 def test_nothing_is_divided_by_what_the_probe_cannot_resolve() -> None:
-    """Gaps of 2 µs and 3 ms over one of 2 µs here; 40 ms published."""
-    left = ours({("base", "get"): 2e-6, ("fast", "get"): 3e-3, ("base", "post"): 3e-3}, metric=GAP)
-    right = theirs({("base", "get"): 40e-3, ("fast", "get"): 80e-3, ("base", "post"): 2e-6}, GAP)
+    """Gaps of 2 µs and 3 ms over one of 2 µs here; 40 ms published. Nor is it divided by anything."""
+    small = "below what the probe resolves (0.1 ms)"
+    here = {("base", "get"): 2e-6, ("fast", "get"): 3e-3, ("slow", "get"): 6e-3}
+    there = {("base", "get"): 40e-3, ("fast", "get"): 80e-3, ("slow", "get"): 160e-3}
+    left = ours({**here, ("base", "post"): 3e-3}, metric=GAP)
+    right = theirs({**there, ("base", "post"): 2e-6}, GAP)
     with pytest.raises(AnalysisError, match="no row has a ratio to server = base"):
         block(left, right, metric=GAP)
     found = lines(block(left, right, metric=GAP, baseline={"server": "fast"}), "Probe: gap p50 by server")
+    assert found["base"][1] == f"– no ratio with what is {small}"
     assert found["base"][3] == "0.50×"
-    assert found["base"][4].endswith("×")
+    assert found["base"][4] == "– no ratio here"
+    assert found["slow"][4].startswith("1.00×")
     own = ratio_of((left.rows(GAP)[1], left.rows(GAP)[0]), "")
-    assert own == (None, "the baseline is below what the probe resolves (0.1 ms)")
+    assert own == (None, f"the baseline is {small}")
 
 
 def test_every_call_of_the_real_pages_compares_something() -> None:

@@ -9,25 +9,25 @@
   const FILES = ["dom", "format", "state", "rows", "view", "plottable", "cursor", "panel", "htmltable", "notes"];
   const CONFIG = { staticPlot: true, responsive: true, displayModeBar: false, typesetMath: false };
 
-  /* Turn a block of the page (.ls-block[data-table]) into an interactive table; resolves when it is drawn. */
+  const begun = new WeakMap();
+
+  /* Turn a block of the page (.ls-block[data-table]) into an interactive table; resolves when it is drawn. What
+     did not load is asked for again by the next call. */
   lapsheet.explore = async function (block) {
-    try {
-      await Promise.all(FILES.map((name) => lapsheet.part(name + ".js")));
-      const page = await lapsheet.page();
-      await explorer(block, lapsheet.view.model(page, block.dataset.table));
-    } catch (error) {
-      const note = document.createElement("p");
-      note.className = "ls-note";
-      note.textContent = "The interactive table could not be loaded; this is the same as text.";
-      block.classList.add("ls-plain");
-      block.querySelector(".ls-stage").after(note);
-      throw error;
+    await Promise.all(FILES.map((name) => lapsheet.part(name + ".js")));
+    const page = await lapsheet.page();
+    if (!begun.has(block)) {
+      begun.set(block, explorer(block, lapsheet.view.model(page, block.dataset.table)));
     }
+    await begun.get(block)();
   };
 
-  async function receipt(model, place, key, from) {
+  async function receipt(model, place, key, from, base) {
+    const { metric, median, low, high, n, tier, ...row } = model.row(place, key);
+    const text = n ? lapsheet.format.sign(metric, row) + lapsheet.format.show(metric, median) : "–";
+    const shown = { median, low, high, n, tier, text };
     await lapsheet.part("receipt.js");
-    lapsheet.receipt({ run: model.run.id, case: model.frame.cases.id[place], metric: key, from });
+    lapsheet.receipt({ run: model.run.id, case: model.frame.cases.id[place], metric: key, from, shown, base });
   }
 
   /* The values of the HTML table lead to receipts too, in whatever order its rows are. */
@@ -43,10 +43,12 @@
         receipt(model, place, metrics[at % metrics.length], button);
       }
     });
+    lapsheet.clicked.get(block)?.click();
     return scroll;
   }
 
-  async function explorer(block, model) {
+  /* Begins at once; what it returns draws the figure, and finishes when that is done. */
+  function explorer(block, model) {
     const { el, state, view } = lapsheet;
     const prefix = "t" + block.dataset.table.replace(/\D/g, "");
     const stage = block.querySelector(".ls-stage");
@@ -85,7 +87,7 @@
       if (set === "stat") {
         change({ stat: value });
       } else if (set === "metric") {
-        const metric = toggled(chosen.metric, value, Object.keys(model.frame.metrics));
+        const metric = toggled(chosen.metric, value, model.metrics);
         change(metric.length ? { metric } : {});
       } else {
         const name = set.slice(1);
@@ -105,8 +107,11 @@
     function open(row, column) {
       const { at, key } = shown.columns[column - shown.names.length];
       const place = shown.rows[row].cells[at];
+      const other = shown.base?.cells[at] ?? null;
+      const text = shown.columns[column - shown.names.length].cells[row].value;
+      const over = other !== null && other !== place && text !== "–";
       if (model.row(place, key)) {
-        receipt(model, place, key, box);
+        receipt(model, place, key, box, over ? { case: model.frame.cases.id[other], text } : undefined);
       }
     }
 
@@ -142,6 +147,9 @@
       }
       panel.update(chosen, shown);
       status.textContent = notes.update(chosen, shown, unknown);
+      const keys = "Arrow keys move, Enter opens a figure's receipt, Space selects a row.";
+      box.setAttribute("aria-label", `${shown.title}. ${keys}`);
+      block.querySelector(".ls-controls").setAttribute("aria-label", "View of: " + shown.title);
       only.hidden = !chosen.rows.length;
       only.setAttribute("aria-pressed", String(chosen.only));
       const count = chosen.rows.length;
@@ -194,12 +202,9 @@
         columns: shown.columns.length,
         dots: shown.colours ? 1 : 0,
       });
-      const title = block.querySelector(".ls-title").textContent;
-      const keys = "Arrow keys move, Enter opens a figure's receipt, Space selects a row.";
       box.tabIndex = 0;
       box.setAttribute("role", "application");
       box.setAttribute("aria-roledescription", "interactive table");
-      box.setAttribute("aria-label", `${title}. ${keys}`);
       cursor = lapsheet.cursor(box, { size, sort: sortBy, select, open, tell });
       box.on("plotly_afterplot", cursor.sync);
       lapsheet.pin(frame, box, () => size().dots + size().names);
@@ -212,10 +217,18 @@
     listen();
     update();
     stage.append(frame);
-    await draw();
-    block.querySelector("details.ls-data > summary").after(scroll);
-    block.classList.add("ls-explored");
-    lapsheet.enhance(scroll.parentNode);
-    bindBox();
+    return async function () {
+      await lapsheet.plotly();
+      block.classList.remove("ls-plain");
+      await draw();
+      const focused = scroll.contains(document.activeElement);
+      block.querySelector("details.ls-data > summary").after(scroll);
+      block.classList.add("ls-explored");
+      lapsheet.enhance(scroll.parentNode);
+      bindBox();
+      if (focused) {
+        box.focus({ preventScroll: true });
+      }
+    };
   }
 })();

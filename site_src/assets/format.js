@@ -37,30 +37,54 @@
     return fixed(share * 100, 1) + " %";
   }
 
+  /* What a row's figure bounds: "≥", "≤", "?" where nothing bounds it. As runner.bounds.bound. */
+  function bound(metric, row) {
+    if (row.unsent) {
+      return row.floor ? "?" : "≥";
+    }
+    return !row.floor ? "" : metric.better === "higher" ? "≥" : "≤";
+  }
+
+  /* `≥ ` or `≤ ` before a figure that is a bound; `row` has floor and, of open-loop latencies, unsent. */
+  function sign(metric, row) {
+    const found = bound(metric, row);
+    return found && found !== "?" ? found + " " : "";
+  }
+
+  /* `36,900–39,100`; one number where all samples show alike */
+  function range(metric, row) {
+    const [low, high] = [show(metric, row.low), show(metric, row.high)];
+    return low === high ? low : low + "–" + high;
+  }
+
   /* `Throughput, requests/s` */
   function heading(metric) {
     return metric.unit ? metric.label + ", " + metric.unit : metric.label;
   }
 
-  /* Decimals of a factor: about three significant digits, and never none. */
-  function places(value) {
-    if (value > 0 && value < 0.01) {
-      return 1 - Math.floor(Math.log10(value));
+  /* A factor with two decimals from 0.1 to 10, else three significant digits; as hooks.factors.plain. */
+  function plain(value) {
+    let places = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    if (value < 0.1) {
+      for (let left = value; left > 0 && left < 1; left *= 10) {
+        places += 1;
+      }
     }
-    return value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    return fixed(value, places);
   }
 
   /* `≥ 3.52×` of a ratio {value, low, high, bound} */
   function factor(ratio) {
-    return (ratio.bound + " " + fixed(ratio.value, places(ratio.value)) + "×").trim();
+    return (ratio.bound + " " + plain(ratio.value) + "×").trim();
   }
 
   /* `3.10–3.92×`, the furthest apart that samples allow */
   function span(ratio) {
-    const digits = places(ratio.high);
-    const [low, high] = [fixed(ratio.low, digits), fixed(ratio.high, digits)];
+    const [low, high] = [plain(ratio.low), plain(ratio.high)];
     return (low === high ? high : low + "–" + high) + "×";
   }
 
-  window.lapsheet.format = { fixed, show, percent, heading, factor, span };
+  const PUBLISHED = "published by others, not measured here"; // runner.model.PUBLISHED
+
+  window.lapsheet.format = { fixed, show, percent, bound, sign, range, heading, factor, span, PUBLISHED };
 })();

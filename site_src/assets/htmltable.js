@@ -4,7 +4,8 @@
 
   const { lapsheet } = window;
   const compare = new Intl.Collator("en", { numeric: true }).compare;
-  const NUMBER = /^[≥≤]?\s*(-?[\d,]*\.?\d+)\s*[×%]?$/;
+  // A figure, a range or a list of samples: the first number is what they sort by.
+  const NUMBER = /^[≥≤]?\s*([-+−]?[\d,]*\.?\d+)/;
 
   function text(node) {
     return node.textContent.replace(/\s+/g, " ").trim();
@@ -43,13 +44,14 @@
     const keys = new Map(first.map((row) => [row, key(row.cells[column])]));
     const said = [...keys.values()].filter((value) => value !== null);
     const numeric = said.every((value) => NUMBER.test(value));
-    const number = (value) => Number(NUMBER.exec(value)[1].replace(/,/g, ""));
+    const number = (value) => Number(NUMBER.exec(value)[1].replace(/,/g, "").replace("−", "-"));
+    const order = (a, b) => (numeric && number(a) - number(b)) || compare(a, b);
     const rows = [...first].sort(function (a, b) {
       const [one, other] = [keys.get(a), keys.get(b)];
       if (one === null || other === null) {
         return (one === null) - (other === null);
       }
-      return (down ? -1 : 1) * (numeric ? number(one) - number(other) : compare(one, other));
+      return (down ? -1 : 1) * order(one, other);
     });
     table.tBodies[0].append(...rows);
   }

@@ -25,12 +25,13 @@
     return lapsheet.el("label", { class: "ls-field" }, lapsheet.el("span", {}, label), ...nodes);
   }
 
-  /* Which metrics of the run are not among the chips above the table, by kind. */
+  /* Which metrics of the table's cases are not among the chips above it, by kind. */
   function others(model, block) {
     const there = new Set([...block.querySelectorAll('[data-set="metric"] button')].map((chip) => chip.value));
     const kinds = { "More metrics": [], "Open loop": [], "Probe": [] };
-    for (const [key, metric] of Object.entries(model.frame.metrics)) {
+    for (const key of model.metrics) {
       if (!there.has(key)) {
+        const metric = model.frame.metrics[key];
         const kind = key.startsWith("open_") ? "Open loop" : key.startsWith("probe_") ? "Probe" : "More metrics";
         kinds[kind].push([key, metric.label.replace(/^Probe: /, "")]);
       }
@@ -91,7 +92,7 @@
         const names = shown.names.map(({ id, title }) => [id, title]);
         const figures = shown.all.map(({ id, label, title }) => [id, [label, title].filter(Boolean).join(" · ")]);
         const gone = chosen.sort && ![...names, ...figures].some(([id]) => id === chosen.sort);
-        const hidden = gone ? [[chosen.sort, chosen.sort + " (not shown)"]] : [];
+        const hidden = gone ? [[chosen.sort, lapsheet.view.named(model, chosen.sort) + " (not shown)"]] : [];
         options(sort, [["", "as at first"], ...names, ...figures, ...hidden], chosen.sort);
         options(base, [["", "none"], ...model.rows.map((row) => [row.id, row.labels.join(" · ")])], chosen.base);
         direction.disabled = !chosen.sort;

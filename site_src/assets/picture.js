@@ -17,20 +17,9 @@
     return found;
   }
 
-  /* Text as Plotly wants it, in lines of at most `width` characters. */
+  /* Text as Plotly wants it, in lines of at most `width` columns. */
   function lines(text, width) {
-    const found = [""];
-    for (const word of text.split(/\s+/)) {
-      const last = found[found.length - 1];
-      if (last && last.length + word.length >= width) {
-        found.push(word);
-      } else {
-        found[found.length - 1] = last ? last + " " + word : word;
-      }
-    }
-    return found.map(function (line) {
-      return line.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-    });
+    return lapsheet.plottable.lines(text, width).map(lapsheet.plottable.escaped);
   }
 
   function spec(figure, run) {
@@ -88,7 +77,8 @@
   }
 
   lapsheet.picture = async function (name) {
-    const [Plotly, page] = await Promise.all([lapsheet.plotly(), lapsheet.page()]);
+    const needed = [lapsheet.plotly(), lapsheet.page(), lapsheet.part("plottable.js")];
+    const [Plotly, page] = await Promise.all(needed);
     const figure = page.figures[name];
     const drawn = spec(figure, page.runs[figure.about.run]);
     const url = await Plotly.toImage(drawn, {

@@ -6,17 +6,21 @@
 (function () {
   "use strict";
 
-  const [LINE, SMALL, PADDING, REST] = [17, 16, 18, 8];
+  const [LINE, PADDING, REST] = [17, 18, 8];
   const CHARACTER = 7.4;
   const [WRAP, NARROW] = [30, 18];
   const NBSP = "\u00a0";
   const CONTROL = /[\0-\x1f\x7f\x85\u2028\u2029]/g;
   const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-  /* Text that Plotly reads neither as markup nor as a place for a new line. */
+  /* Text that Plotly does not read as markup. */
+  function escaped(text) {
+    return text.replace(CONTROL, " ").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  }
+
+  /* Such text in which Plotly sees no place for a new line either. */
   function solid(text) {
-    const plain = text.replace(CONTROL, " ");
-    return plain.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/ /g, NBSP);
+    return escaped(text).replace(/ /g, NBSP);
   }
 
   /* Columns that a text takes: wide characters take two. */
@@ -80,7 +84,8 @@
     const values = cell.each ? Math.ceil(cell.each.length / 3) : 1;
     const tier = cell.tier ? NBSP + NBSP + "<i>" + solid(cell.tier) + "</i>" : "";
     const told = list.map(function (line, at) {
-      return at < values ? "<b>" + solid(line) + "</b>" + (at ? "" : tier) : solid(line);
+      // Plotly places a line by its own font size, so what is smaller is an element within it.
+      return at < values ? "<b>" + solid(line) + "</b>" + (at ? "" : tier) : "<span>" + solid(line) + "</span>";
     });
     return told.join("<br>");
   }
@@ -102,7 +107,7 @@
     const texts = column.cells.map(function (cell, at) {
       return figureText(cell, list[at]);
     });
-    const heights = list.map((one) => one.length * SMALL);
+    const heights = list.map((one) => one.length * LINE);
     return { label: column.label, title: column.title + column.mark, heights, texts, columns };
   }
 
@@ -172,5 +177,5 @@
     return { trace, layout, height, minWidth: Math.round(columns * CHARACTER) };
   }
 
-  window.lapsheet.plottable = { figure, lines };
+  window.lapsheet.plottable = { figure, lines, escaped };
 })();

@@ -5,7 +5,6 @@
 
   const { lapsheet } = window;
   const SCATTERED = 3;
-  const PUBLISHED = "published by others, not measured here";
 
   /* The figures of one case and metric of a run's frame; null where the run has no such row. */
   function row(frame, place, key) {
@@ -39,35 +38,43 @@
     };
   }
 
-  function sign(row) {
-    if (row.unsent) {
-      return row.floor ? "" : "≥ ";
-    }
-    return !row.floor ? "" : row.metric.better === "higher" ? "≥ " : "≤ ";
+  function figure(row, value) {
+    return lapsheet.format.sign(row.metric, row) + lapsheet.format.show(row.metric, value);
   }
 
   function unresolved(row) {
     return row.n && row.median < row.metric.resolution ? row.metric.small : "";
   }
 
+  /* Why no ratio may have a row's figure on either side, as words; empty where one may. */
+  function indivisible(row) {
+    if (!row.n) {
+      return row.untiered || "no accepted sample";
+    }
+    const small = row.low <= 0 ? "nought" : unresolved(row);
+    return small && "no ratio with what is " + small;
+  }
+
+  /* What bounds b from below bounds a over b from above. */
+  function ratioBound(a, b) {
+    const over = lapsheet.format.bound(a.metric, a);
+    const under = { "≥": "≤", "≤": "≥" }[lapsheet.format.bound(b.metric, b)] ?? lapsheet.format.bound(b.metric, b);
+    return !over || !under ? over || under : over === under ? over : "?";
+  }
+
   /* Why there is no ratio of row a over row b, as words; empty where there is one. */
   function refusal(a, b) {
-    for (const one of [a, b]) {
-      if (!one.n) {
-        return one.untiered || "no accepted sample";
-      }
-      const small = one.low <= 0 ? "nought" : unresolved(one);
-      if (small) {
-        return "no ratio with what is " + small;
-      }
+    const why = indivisible(a) || indivisible(b);
+    if (why || ratioBound(a, b) !== "?") {
+      return why;
     }
-    return a.floor && b.floor ? "both sides are bounds, so nothing bounds their ratio" : "";
+    const none = [a, b].some((row) => lapsheet.format.bound(row.metric, row) === "?");
+    return (none ? "a side is no bound at all" : "both sides are bounds") + ", so nothing bounds their ratio";
   }
 
   /* Median over median, with the furthest that samples allow; only where nothing refuses it. */
   function ratio(a, b) {
-    const bound = !a.floor && !b.floor ? "" : a.floor === (a.metric.better === "higher") ? "≥" : "≤";
-    return { value: a.median / b.median, low: a.low / b.high, high: a.high / b.low, bound };
+    return { value: a.median / b.median, low: a.low / b.high, high: a.high / b.low, bound: ratioBound(a, b) };
   }
 
   function distinct(a, b) {
@@ -128,44 +135,43 @@
       });
   }
 
-  /* A cell: {value, tier, spread, short, remarks, order}; `order` is what it sorts by, null without a figure. */
+  /* A cell without a figure, and why. */
+  function empty(spread) {
+    return { value: "–", tier: "", spread, short: "", remarks: [], order: null };
+  }
+
+  /* A row's cell: {value, tier, spread, short, remarks, order}; `order` is what it sorts by, null without a
+     figure. */
   function words(row, stat, tiers) {
-    if (!row) {
-      return { value: "–", tier: "", spread: "not in this run", short: "", remarks: [], order: null };
-    }
+    const { PUBLISHED } = lapsheet.format;
     if (row.untiered === PUBLISHED) {
-      const value = row.n ? sign(row) + lapsheet.format.show(row.metric, row.median) : "–";
-      return { value, tier: "", spread: PUBLISHED, short: "", remarks: [], order: row.n ? row.median : null };
+      return row.n ? { ...empty(PUBLISHED), value: figure(row, row.median), order: row.median } : empty(PUBLISHED);
     }
     const short = [...counts(row), row.untiered ? "no tier" : "", apart(row)].filter(Boolean).join(" · ");
     const told = { tier: "", short, remarks: remarks(row) };
     if (!row.n) {
       return { ...told, value: "–", spread: "n = 0 of " + row.wanted, order: null };
     }
-    const [low, high] = [lapsheet.format.show(row.metric, row.low), lapsheet.format.show(row.metric, row.high)];
-    const range = (low === high ? low : low + "–" + high) + " · n = " + row.n;
+    const range = lapsheet.format.range(row.metric, row) + " · n = " + row.n;
     told.tier = tiers && row.tier ? "tier " + row.tier : "";
     if (stat === "each") {
       const each = row.samples.map(function (value) {
         return lapsheet.format.show(row.metric, value);
       });
-      const median = sign(row) + lapsheet.format.show(row.metric, row.median);
-      return { ...told, value: "", each, spread: "median " + median + " · n = " + row.n, order: row.median };
+      const spread = "median " + figure(row, row.median) + " · n = " + row.n;
+      return { ...told, value: "", each, spread, order: row.median };
     }
     const order = stat === "min" ? row.low : stat === "max" ? row.high : row.median;
-    return { ...told, value: sign(row) + lapsheet.format.show(row.metric, order), spread: range, order };
+    return { ...told, value: figure(row, order), spread: range, order };
   }
 
-  /* A cell of row a over row b, where b is the reader's baseline. */
+  /* The cell of row a over row b, where b is the reader's baseline. */
   function against(a, b) {
-    if (!a || !b) {
-      return { ...words(null), spread: a ? "the baseline has none" : "not in this run" };
-    }
-    const why = refusal(a, b);
     const told = { tier: "", short: counts(a).join(" · "), remarks: remarks(a) };
-    if (a === b && (!why || a.floor)) {
+    if (a === b && !indivisible(a)) {
       return { ...told, value: "1×", spread: "the baseline", order: 1 };
     }
+    const why = refusal(a, b);
     if (why) {
       return { ...told, value: "–", spread: why, order: null };
     }
@@ -175,5 +181,5 @@
     return { ...told, short, value: lapsheet.format.factor(found), spread: lapsheet.format.span(found), order: found.value };
   }
 
-  lapsheet.rows = { row, ratio, refusal, words, against };
+  lapsheet.rows = { row, words, against, empty };
 })();

@@ -3,15 +3,28 @@
   "use strict";
 
   const readers = new Set();
+  const FILE = location.protocol === "file:";
+  let last = "";
+
+  /* From a file the view is in the hash, which a link to a heading replaces: such a step of the history keeps
+     the view with it. */
+  function keep() {
+    if (FILE && !location.hash.startsWith("#?")) {
+      const view = history.state?.view ?? (location.hash ? last : "");
+      history.replaceState({ ...history.state, view }, "");
+    }
+  }
 
   function params() {
-    const hash = location.hash.startsWith("#?") ? location.hash.slice(2) : "";
-    return new URLSearchParams(hash || location.search);
+    const hash = location.hash.startsWith("#?") ? location.hash.slice(2) : history.state?.view;
+    last = hash || location.search;
+    return new URLSearchParams(last);
   }
 
   /* The values of a prefix: name → list of texts. */
   function read(prefix) {
-    const found = {};
+    // Its names are anybody's: without a prototype none of them is there already.
+    const found = Object.create(null);
     for (const [name, value] of params()) {
       if (name.startsWith(prefix + ".")) {
         (found[name.slice(prefix.length + 1)] ??= []).push(value);
@@ -38,7 +51,8 @@
     const change = typing ? "replaceState" : "pushState";
     const query = text ? "?" + text : "";
     const hash = location.hash.startsWith("#?") ? "" : location.hash;
-    if (location.protocol === "file:") {
+    last = text;
+    if (FILE) {
       history[change](null, "", text ? "#?" + text : "#");
     } else {
       history[change](null, "", location.pathname + query + hash);
@@ -50,7 +64,9 @@
     readers.add(restore);
   }
 
+  keep();
   window.addEventListener("popstate", function () {
+    keep();
     readers.forEach(function (restore) {
       restore();
     });

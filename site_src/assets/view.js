@@ -45,7 +45,10 @@
       }
       return kept.get(id);
     };
-    return { table, run, frame, rows, columns, row, dimensions: dimensions(table, rows, columns) };
+    // What no case of this table has a figure of would be a column of nothing.
+    const has = (key) => rows.some(({ cells }) => cells.some((place) => row(place, key)));
+    const metrics = Object.keys(frame.metrics).filter((key) => table.metrics.includes(key) || has(key));
+    return { table, run, frame, metrics, rows, columns, row, dimensions: dimensions(table, rows, columns) };
   }
 
   /* The dimensions whose values a reader may choose from: name → value → label. */
@@ -70,6 +73,21 @@
     return column.id ? column.id + "~" + key : key;
   }
 
+  /* Every column of figures that there may be: its id, where its cells are, and what it is called. */
+  function figureIds(model) {
+    return model.columns.flatMap(({ id, label, at }) =>
+      model.metrics.map(function (key) {
+        const name = [label, model.frame.metrics[key].label].filter(Boolean).join(", ");
+        return { id: columnId({ id }, key), at, key, name };
+      })
+    );
+  }
+
+  /* A column in words, whether it is seen or not. */
+  function named(model, id) {
+    return figureIds(model).find((column) => column.id === id)?.name ?? id[0].toUpperCase() + id.slice(1);
+  }
+
   /* A dimension's name in the address, where it may not be taken for one of ours. */
   function parameter(dimension) {
     return OWN.includes(dimension) ? "dimension." + dimension : dimension;
@@ -79,8 +97,8 @@
   function restore(model, prefix) {
     const chosen = defaults(model);
     const unknown = [];
-    const keys = Object.keys(model.frame.metrics);
-    const ids = model.columns.flatMap((column) => keys.map((key) => columnId(column, key)));
+    const keys = model.metrics;
+    const ids = figureIds(model).map(({ id }) => id);
     const rows = model.rows.map((row) => row.id);
     const known = {
       metric: keys,
@@ -108,6 +126,10 @@
       } else {
         chosen[name] = name === "only" ? true : good[0];
       }
+    }
+    if (chosen.only && !chosen.rows.length) {
+      chosen.only = false;
+      unknown.push("only=1");
     }
     return { chosen, unknown };
   }
@@ -161,14 +183,26 @@
     });
   }
 
-  /* What is to be seen: rows in order, each with the cells of the columns; the columns with title and mark. */
+  /* As hooks.tables.caption. */
+  function title(model, metrics) {
+    const labels = metrics.map((key) => model.frame.metrics[key].label);
+    return labels.join(labels.length < 3 ? " and " : ", ") + " " + model.table.by;
+  }
+
+  /* What is to be seen: its title; rows in order, each with the cells of the columns; the columns with title and mark. */
   function shown(model, chosen) {
     const base = model.rows.find((row) => row.id === chosen.base);
+    const { against, empty, words } = lapsheet.rows;
     const cell = function (row, { at, key }) {
       const figures = model.row(row.cells[at], key);
-      return base
-        ? lapsheet.rows.against(figures, model.row(base.cells[at], key))
-        : lapsheet.rows.words(figures, chosen.stat, model.table.tiers);
+      if (!figures) {
+        return empty(row.cells[at] === null ? "not in this run" : "not measured for this case");
+      }
+      if (!base) {
+        return words(figures, chosen.stat, model.table.tiers);
+      }
+      const other = model.row(base.cells[at], key);
+      return other ? against(figures, other) : empty("the baseline has none");
     };
     const all = figureColumns(model, chosen);
     const columns = all.filter((column) => !chosen.hide.includes(column.id));
@@ -181,6 +215,7 @@
     return {
       all,
       base,
+      title: title(model, chosen.metric),
       down,
       rows,
       names: model.table.rows.map((name, at) => ({
@@ -202,9 +237,7 @@
   /* Ties stay in the first order, and what has no figure goes last either way. */
   function sort(model, rows, id, down, cell) {
     const at = model.table.rows.indexOf(id);
-    const column = model.columns
-      .flatMap((one) => Object.keys(model.frame.metrics).map((key) => ({ at: one.at, key, id: columnId(one, key) })))
-      .find((one) => one.id === id);
+    const column = figureIds(model).find((one) => one.id === id);
     const order = new Map(rows.map((row) => [row, at < 0 ? cell(row, column).order : row.labels[at]]));
     rows.sort(function (a, b) {
       const [one, other] = [order.get(a), order.get(b)];
@@ -215,5 +248,5 @@
     });
   }
 
-  lapsheet.view = { model, defaults, restore, parameters, downwards, shown };
+  lapsheet.view = { model, defaults, restore, parameters, named, shown };
 })();
