@@ -1,158 +1,42 @@
-"""Interactive tables in headless Chromium, as a reader uses them: mouse, finger and keys, and the address."""
+"""What interactive tables show in headless Chromium: figures, order, filters, ratios, notes, columns."""
 
 from __future__ import annotations
 
-import json
+import itertools
+import math
 import random
-import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browsing import needs_chromium
-from sites import EVIL, Builder, pin, served
+from drawn import REAL, Table, rows_of, table_site, view_of
+from sites import Builder, served
 
-from benchmarks.synthetic import flawed, write_run
+from hooks.cells import floor_sign
 from hooks.factors import factor, row_ratio, span
-from hooks.loading import load
 from hooks.view import View
 from runner.metrics import METRICS, Metric
-from runner.model import Run, Sample
-from runner.verdicts import Ratio
+from runner.verdicts import Ratio, refusal, verdict
 
 pytestmark = needs_chromium
-
-# What is drawn: heads and cells, column by column, each as its lines.
-DRAWN = """box => {
-  const columns = new Map();
-  for (const cell of box.querySelectorAll('.column-cell')) {
-    const block = cell.closest('.column-block').__data__;
-    const lines = [...cell.querySelectorAll('.line')].map(line => line.textContent);
-    const text = lines.length ? lines : [cell.textContent];
-    const column = columns.get(block.specIndex) ?? {heads: [], cells: []};
-    columns.set(block.specIndex, column);
-    column[block.type === 'header' ? 'heads' : 'cells'][cell.__data__.rowNumber]
-      = text.map(line => line.replace(/\\u00a0/g, ' '));
-  }
-  return [...columns.entries()].sort((a, b) => a[0] - b[0]).map(entry => entry[1]);
-}"""
-
-
-class Table:
-    """One interactive table of a page."""
-
-    def __init__(self, visit: Any, number: int = 0) -> None:
-        self.page = visit.page
-        self.complaints: list[str] = visit.complaints
-        self.block = self.page.locator(".ls-block[data-table]").nth(number)
-        self.block.scroll_into_view_if_needed()
-        self.page.locator(".ls-block[data-table].ls-explored").nth(number).wait_for()
-        self.box = self.block.locator(".ls-plotly")
-        self.settle()
-
-    def settle(self) -> None:
-        """Wait until nothing is drawn any more."""
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
-
-    def drawn(self) -> list[Any]:
-        self.settle()
-        found: list[Any] = self.box.evaluate(DRAWN)
-        return found
-
-    def names(self) -> list[str]:
-        """The rows' names, top down."""
-        return [" ".join(cell) for cell in self.drawn()[1]["cells"]]
-
-    def column(self, head: str) -> list[list[str]]:
-        """The cells of the first column of that head, top down, each as its lines."""
-        for column in self.drawn():
-            if head in " ".join(" ".join(lines) for lines in column["heads"]):
-                cells: list[list[str]] = column["cells"]
-                return cells
-        raise AssertionError(f"no column {head!r}")
-
-    def heads(self) -> list[str]:
-        return [" ".join(" ".join(lines) for lines in column["heads"]).strip() for column in self.drawn()[1:]]
-
-    def chip(self, set: str, value: str) -> Any:
-        return self.block.locator(f'[data-set="{set}"] button[value="{value}"]')
-
-    def press(self, set: str, value: str) -> None:
-        chip = self.chip(set, value)
-        if not chip.is_visible():
-            self.more()
-        chip.click()
-
-    def more(self) -> None:
-        self.block.locator(".ls-more").click()
-
-    def head(self, number: int) -> Any:
-        """The lowest head of a column, counted without the dots."""
-        return self.cell(-1, number)
-
-    def cell(self, row: int, number: int) -> Any:
-        """The element of a cell; Plotly makes columns anew, so that their order in the page tells nothing."""
-        script = """(box, [row, number]) => {
-          const columns = [...box.querySelectorAll('.y-column')];
-          const column = columns.find(c => c.__data__.specIndex === number + 1);
-          return [...column.querySelectorAll((row < 0 ? '#header' : '#cells1') + ' .column-cell')].at(row);
-        }"""
-        return self.box.evaluate_handle(script, [row, number]).as_element()
-
-    def says(self) -> str:
-        return self.block.locator(".ls-says").text_content() or ""
-
-    def query(self) -> dict[str, list[str]]:
-        return parse_qs(urlsplit(self.page.url).query)
-
-
-def evil(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
-    labels = {
-        kind: {name: f"{EVIL} {'long ' * 30}😀 {name}" for name in names}
-        for kind, names in run.labels.items()
-    }
-    return run.model_copy(update={"title": EVIL, "labels": labels}), samples
-
-
-PAGES = {
-    "index.md": '# Tables\n\n{{ table("rest") }}\n\n{{ table("rest", metrics=["p50"]) }}\n',
-    "more.md": '# More\n\n{{ table("rest", rows=["server", "workload"], columns=None, tiers=False) }}\n\n'
-    '{{ chart("rest", metric="rps") }}\n',
-}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Builder:
-    with pytest.MonkeyPatch.context() as patch:
-        builder = Builder(tmp_path_factory.mktemp("site"), patch)
-        write_run(builder.artifacts, "ref-rest", mutate=flawed)
-        write_run(builder.artifacts, "rest-evil", servers=3, mutate=evil)
-        pin(builder.artifacts, rest="ref-rest")
-        builder.build(local=True, pages=PAGES)
-        return builder
+    return table_site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
 def view(site: Builder) -> View:
-    found = load(site.artifacts, ["ref-rest"])["ref-rest"]
-    assert isinstance(found, View)
-    return found
+    return view_of(site.artifacts, "ref-rest")
 
 
 @pytest.fixture(scope="module")
 def address(site: Builder) -> Iterator[str]:
     with served(site.site) as url:
         yield url
-
-
-def rows_of(view: View, metric: str, workload: str) -> dict[str, Any]:
-    """Label of the server → row of the summary."""
-    return {
-        view.label("server", row["server"]): row
-        for row in view.rows(metric)
-        if row["role"] == "case" and row["workload"] == workload
-    }
 
 
 # --- what is drawn ----------------------------------------------------------------------------------
@@ -347,7 +231,7 @@ def test_chips_of_metrics_show_any_metric_of_the_run(visit: Any, address: str, v
         if rows[name]["n"]:
             sign = "≤ " if rows[name]["floor"] else ""
             assert lines[0].split("  ")[0] == sign + METRICS["mean"].show(rows[name]["median"])
-    assert "mean latency" in table.block.locator(".ls-own-note").text_content()
+    assert "mean latency" in table.block.locator(".ls-note.ls-own-note").text_content()
     # One metric must stay.
     table.press("metric", "p99")
     table.press("metric", "mean")
@@ -431,30 +315,183 @@ def test_baseline_that_failed_gives_no_ratio_and_a_reason(visit: Any, address: s
     assert {lines[0] for lines in table.drawn()[4]["cells"]} != {"–"}
 
 
-def test_bounds_and_refusals_of_ratios(visit: Any, address: str) -> None:
-    """The algebra of bounds on its own, against runner.verdicts.ratio."""
-    from runner.verdicts import ratio
+def in_browser(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as rows.js makes it from the page's data."""
+    kind = METRICS[row["metric"]]
+    told = {"better": kind.better, "resolution": kind.resolution, "small": kind.too_small}
+    told |= {"scale": kind.scale, "digits": kind.digits}
+    rest = {"samples": [], "failed": 0, "rejected": 0, "reasons": "", "wanted": 3, "tier": 0}
+    return row | rest | {"metric": told, "band": None if math.isnan(row["band"]) else row["band"]}
 
+
+def test_bounds_and_refusals_of_ratios(visit: Any, address: str) -> None:
+    """The algebra of bounds on its own, against runner.bounds and runner.verdicts."""
     found = visit(address)
     Table(found)
     rng = random.Random(3)
-    for metric in ("rps", "p99", "probe_gap_p50"):
-        kind = METRICS[metric]
-        told = {"better": kind.better, "resolution": kind.resolution, "small": kind.too_small}
-        for floors in ((a, b) for a in (False, True) for b in (False, True)):
-            rows: list[dict[str, Any]] = []
-            for floor in floors:
-                low, median, high = sorted(rng.uniform(0, 3e-4) for _ in range(3))
-                figures = {"n": 3, "median": median, "low": low, "high": high}
-                rows.append({"case": "c", "metric": metric, "floor": floor, "untiered": ""} | figures)
-            given = [row | {"metric": told} for row in rows]
-            script = "([a, b]) => [lapsheet.rows.refusal(a, b), lapsheet.rows.ratio(a, b)]"
-            refused, result = found.page.evaluate(script, given)
-            small = any(row["median"] < kind.resolution for row in rows)
-            assert bool(refused) == (small or all(floors))
-            if not refused:
-                expected = ratio(*rows)
-                assert result == vars(expected)
+    script = (
+        "pairs => pairs.map(([a, b]) => [lapsheet.format.sign(a.metric, a), lapsheet.rows.against(a, b)])"
+    )
+    pairs, seen = [], set()
+    kinds = [(floor, unsent) for floor in (False, True) for unsent in (0, 2)]
+    for metric in ("rps", "p99", "open_p99", "probe_gap_p50"):
+        for sides in itertools.product(kinds if metric == "open_p99" else kinds[::2], repeat=2):
+            for least, most in ((0, 3e-4), (1e-6, 1e-1), (2e-4, 5e-4)):
+                rows: list[dict[str, Any]] = []
+                for floor, unsent in sides:
+                    low, median, high = sorted(rng.uniform(least, most) for _ in range(3))
+                    figures = {"n": 3, "median": median, "low": low, "high": high, "band": math.nan}
+                    bounds = {"floor": floor, "unsent": unsent}
+                    rows.append({"case": "c", "metric": metric, "untiered": ""} | bounds | figures)
+                pairs.append(rows)
+    told = found.page.evaluate(script, [[in_browser(row) for row in pair] for pair in pairs])
+    for (a, b), (sign, cell) in zip(pairs, told, strict=True):
+        assert sign == floor_sign(a)
+        why, expected = refusal(a, b), row_ratio(a, b)
+        if why:
+            assert (cell["value"], cell["spread"]) == ("–", why)
+        else:
+            assert expected is not None
+            assert (cell["value"], cell["spread"]) == (factor(expected), span(expected))
+            alike = verdict(a, b, a["metric"]).relation == "indistinguishable"
+            assert cell["short"] == ("not told apart" if alike else "")
+        seen.add(why or (expected and expected.bound))
+    assert len(seen) == 6, seen  # none, ≥, ≤; both are bounds, one is none, too small
+
+
+def test_factors_are_shown_as_python_shows_them(visit: Any, address: str) -> None:
+    found = visit(address)
+    Table(found)
+    rng = random.Random(5)
+    edges = [0.1, 0.0999, 0.0995, 0.01, 0.001, 1.0, 9.995, 99.95, 100.0, 0.0166, 1e-9]
+    values = [*edges, *(10 ** rng.uniform(-6, 4) for _ in range(500))]
+    ratios = [{"value": value, "low": value / 7, "high": value * 3, "bound": ""} for value in values]
+    script = "all => all.map(one => [lapsheet.format.factor(one), lapsheet.format.span(one)])"
+    expected = [[factor(Ratio(**one)), span(Ratio(**one))] for one in ratios]  # type: ignore[arg-type]
+    assert found.page.evaluate(script, ratios) == expected
+    assert factor(Ratio(0.0166, 0.0003, 0.031)) == "0.0166×"
+    assert span(Ratio(0.0166, 0.0003, 0.031)) == "0.000300–0.0310×"
+
+
+def test_what_is_not_told_apart_is_said(visit: Any, address: str, site: Builder) -> None:
+    """Every ratio of a real run, against the verdicts of the summary."""
+    view = view_of(site.artifacts, REAL["real"])
+    table = Table(visit(address + "real/"))
+    table.more()
+    alike = 0
+    for base in view.dimensions["server"][:3]:
+        table.block.get_by_label("Baseline").select_option(str(base))
+        for number, metric in enumerate(("rps", "p99")):
+            rows = rows_of(view, metric, str(view.dimensions["workload"][0]))
+            other = rows[view.label("server", base)]
+            for name, lines in zip(table.names(), table.drawn()[2 + number]["cells"], strict=True):
+                if rows[name] is not other and lines[0] != "–":
+                    expected = verdict(rows[name], other, metric).relation
+                    said = {"indistinguishable": "not told apart", "not comparable": "no claim"}.get(
+                        expected, ""
+                    )
+                    told = [words for words in ("not told apart", "no claim") if words in " ".join(lines[2:])]
+                    assert told == ([said] if said else []), (name, base, lines)
+                    alike += expected == "indistinguishable"
+    assert alike > 3
+
+
+def test_ratios_of_latencies_that_leave_out_the_unsent_are_bounds(
+    visit: Any, address: str, site: Builder
+) -> None:
+    view = view_of(site.artifacts, REAL["ladder"])
+    rows = {str(view.cases[row["case"]].dimensions["load"]): row for row in view.rows("open_p99")}
+    ids = {view.label("load", load): str(load) for load in view.dimensions["load"]}
+    table = Table(visit(address + "ladder/"))
+
+    def loads() -> list[str]:
+        # Without servers there are no dots.
+        return [ids[" ".join(cell)] for cell in table.drawn()[0]["cells"]]
+
+    assert "≥ of an open-loop latency" in table.block.locator("> .ls-note").first.text_content()
+    first = dict(zip(loads(), table.column("p99 latency"), strict=True))
+    assert first["capacity"] == ["–", "not measured for this case"]
+    assert first["95"][0].startswith("≥ ")
+    text = table.block.locator("tbody tr").filter(has_text="capacity").text_content()
+    assert "not measured for this case" in text
+    table.more()
+    signs = set()
+    for base in ("35", "90"):
+        table.block.get_by_label("Baseline").select_option(base)
+        for name, lines in zip(loads(), table.column("p99 latency"), strict=True):
+            if name in (base, "capacity"):
+                continue
+            expected = row_ratio(rows[name], rows[base])
+            assert expected is not None
+            why = refusal(rows[name], rows[base])
+            assert " ".join(lines).startswith(f"– {why}" if why else f"{factor(expected)} {span(expected)}")
+            signs.add(lines[0][:2])
+    assert signs >= {"≥ ", "≤ ", "–"}
+
+
+def test_only_metrics_that_some_cell_has_are_offered(visit: Any, address: str, site: Builder) -> None:
+    view = view_of(site.artifacts, REAL["ladder"])
+    table = Table(visit(address + "ladder/?t2.metric=open_p99"), 1)
+    assert "metric=open_p99" in table.says()
+    table.more()
+    offered = table.block.locator('[data-set="metric"] button').evaluate_all("all => all.map(b => b.value)")
+    closed = {key for key in view.metrics for row in view.rows(key) if "capacity" in row["case"]}
+    assert sorted(offered) == sorted(closed)
+    assert closed < set(view.metrics)
+
+
+# --- title, notes -----------------------------------------------------------------------------------
+
+
+def test_title_and_notes_follow_the_metrics_in_the_words_of_the_build(visit: Any, address: str) -> None:
+    """A table switched to another's metrics says what that one says."""
+    found = visit(address)
+    table, other = Table(found, 0), Table(found, 1)
+    shown = "all => all.filter(p => p.checkVisibility()).map(p => p.textContent)"
+    for metric in ("rps", "p99", "p50"):
+        other.press("metric", metric)
+    for one in (".ls-title", "> .ls-note"):
+        said = table.block.locator(one).evaluate_all(shown)
+        assert len(said) == 1
+        assert other.block.locator(one).evaluate_all(shown) == said
+    title = table.block.locator(".ls-title").first.text_content()
+    assert title.startswith("Throughput and p99 latency by server and workload")
+    assert other.box.get_attribute("aria-label").startswith(f"{title}. ")
+    assert other.block.locator(".ls-controls").get_attribute("aria-label") == f"View of: {title}"
+    assert "Throughput" not in other.block.locator(".ls-title").first.text_content()
+
+
+def test_notes_of_a_real_ladder_are_the_builds(visit: Any, address: str) -> None:
+    table = Table(visit(address + "ladder/"))
+    script = """() => lapsheet.page().then(page => {
+      const block = document.createElement('div');
+      block.innerHTML = '<p class="ls-title"></p><p class="ls-note"></p>';
+      const model = lapsheet.view.model(page, 'table-1');
+      const chosen = {...lapsheet.view.defaults(model), metric: [...model.table.metrics].reverse()};
+      lapsheet.notes(block, model).update(chosen, lapsheet.view.shown(model, chosen), []);
+      return block.querySelector('.ls-note.ls-own-note').textContent;
+    })"""
+    given = table.block.locator("> .ls-note").first.text_content()
+    own = table.page.evaluate(script)
+    assert own.partition(". ")[2] == given.partition(". ")[2] != ""
+    assert given.startswith("Noise band: unknown (no configuration was measured twice).")
+    assert "tiers" not in given
+
+
+def test_many_samples_lie_on_lines_of_their_own(visit: Any, address: str) -> None:
+    table = Table(visit(address + "many/"))
+    table.press("stat", "each")
+    table.settle()
+    lines = """box => [...box.querySelectorAll('.column-block:not(#header) .cell-text')].map(cell =>
+      [...cell.querySelectorAll('.line')].map(line => line.getClientRects()[0])
+        .map(box => [box.top, box.bottom]))"""
+    cells = [cell for cell in table.box.evaluate(lines) if len(cell) > 10]
+    assert len(cells) == 6
+    for cell in cells:
+        for (_, bottom), (top, _) in itertools.pairwise(cell):
+            assert top >= bottom - 3
+    sizes = "box => [...box.querySelectorAll('.line > tspan')].map(t => getComputedStyle(t).fontSize)"
+    assert {"12px", "13px"} <= set(table.box.evaluate(sizes))
 
 
 # --- columns, selection -----------------------------------------------------------------------------
@@ -485,301 +522,3 @@ def test_selected_rows_are_marked_and_shown_alone(visit: Any, address: str) -> N
     assert table.names() == [names[2], names[5]]
     assert set(table.query()) == {"t1.rows", "t1.only"}
     assert Table(visit(table.page.url)).names() == [names[2], names[5]]
-
-
-# --- the address ------------------------------------------------------------------------------------
-
-
-def test_address_reopens_the_view_and_moves_through_it(visit: Any, address: str) -> None:
-    table = Table(visit(address))
-    first = table.drawn()
-    table.press("metric", "p50")
-    table.head(1).click()
-    table.block.get_by_label("Filter rows by name").type("hyper")
-    table.more()
-    table.block.get_by_label("Baseline").select_option("hypercorn-asyncio")
-    table.press("=workload", "get_item")
-    last, url = table.drawn(), table.page.url
-    assert table.query() == {
-        "t1.metric": ["rps", "p50", "p99"], "t1.sort": ["get_item~rps"], "t1.q": ["hyper"],
-        "t1.base": ["hypercorn-asyncio"], "t1.workload": ["get_item"],
-    }  # fmt: skip
-    shared = Table(visit(url))
-    assert shared.drawn() == last
-    assert shared.block.get_by_label("Filter rows by name").input_value() == "hyper"
-    assert shared.complaints == []
-    table.page.go_back()
-    assert len(table.heads()) == 7
-    table.page.go_back()
-    assert "hyper" in table.page.url
-    assert "ratio" not in " ".join(table.heads())
-    table.page.go_forward()
-    table.page.go_forward()
-    assert table.drawn() == last
-    table.block.get_by_role("button", name="Reset").click()
-    assert table.drawn() == first
-    assert urlsplit(table.page.url).query == ""
-
-
-def test_stale_address_is_ignored_and_told(visit: Any, address: str) -> None:
-    table = Table(
-        visit(address + "?t1.sort=gone~rps&t1.metric=p50&t1.stat=<b>x</b>&t1.nonsense=1&other=kept")
-    )
-    assert "sort=gone~rps" in table.says()
-    assert "stat=<b>x</b>" in table.says()
-    assert "nonsense=1" in table.says()
-    assert [head for head in table.heads() if "p50" in head]
-    table.press("stat", "min")
-    assert table.query() == {"t1.metric": ["p50"], "t1.stat": ["min"], "other": ["kept"]}
-
-
-def test_tables_of_a_page_have_choices_of_their_own(visit: Any, address: str) -> None:
-    found = visit(address + "?t2.q=daphne")
-    assert len(Table(found, 0).names()) == 14
-    assert len(Table(found, 1).names()) == 1
-
-
-# --- keys, receipts ---------------------------------------------------------------------------------
-
-
-def test_keys_alone_move_sort_select_and_open(visit: Any, address: str) -> None:
-    table = Table(visit(address))
-    table.block.locator('[data-set="=workload"] button').last.focus()
-    for _ in range(3):
-        table.page.keyboard.press("Tab")
-        if table.page.evaluate("document.activeElement.classList.contains('ls-plotly')"):
-            break
-    assert table.page.evaluate("document.activeElement.classList.contains('ls-plotly')")
-    spoken = table.block.locator(".ls-spoken")
-    names = table.names()
-    assert names[0] in spoken.text_content()
-    assert "≥ 40,000" in spoken.text_content()
-    table.page.keyboard.press("ArrowDown")
-    table.page.keyboard.press("ArrowRight")
-    assert spoken.text_content().startswith(f"{names[1]}, get_item, p99 latency, ms:")
-    assert table.box.locator(".ls-cursor").count() == 1
-    table.page.keyboard.press(" ")
-    assert table.query()["t1.rows"]
-    table.page.keyboard.press("PageUp")
-    assert "column head" in spoken.text_content()
-    table.page.keyboard.press("Enter")
-    assert table.query()["t1.sort"] == ["get_item~p99"]
-    table.page.keyboard.press("ArrowDown")
-    table.page.keyboard.press("Enter")
-    dialog = table.page.locator("dialog[open]")
-    dialog.wait_for()
-    assert table.page.evaluate("document.querySelector('dialog').contains(document.activeElement)")
-    table.page.keyboard.press("Escape")
-    dialog.wait_for(state="detached")
-    assert table.page.evaluate("document.activeElement.classList.contains('ls-plotly')")
-    assert table.complaints == []
-
-
-def test_click_on_a_figure_opens_its_receipt(visit: Any, address: str) -> None:
-    table = Table(visit(address))
-    name, value = table.names()[4], table.column("p99")[4][0].split("  ")[0]
-    table.cell(4, 2).click()
-    dialog = table.page.locator("dialog[open]")
-    dialog.get_by_text(value).first.wait_for()
-    assert name in dialog.text_content()
-
-
-def test_value_of_the_html_table_opens_the_same_receipt_in_any_order(visit: Any, address: str) -> None:
-    table = Table(visit(address))
-    table.block.locator("summary").last.click()
-    text = table.block.locator("table")
-    text.get_by_role("button", name="Server").click()
-    text.get_by_role("button", name="Server").click()
-    row = text.locator("tbody tr").nth(3)
-    name, value = row.locator("th").text_content(), row.locator(".ls-open").nth(2).text_content()
-    row.locator(".ls-open").nth(2).click()
-    dialog = table.page.locator("dialog[open]")
-    dialog.get_by_text(value).first.wait_for()
-    assert name.strip() in dialog.text_content()
-    assert "create_order" in dialog.text_content()
-
-
-# --- the HTML table ---------------------------------------------------------------------------------
-
-
-def test_html_table_is_sorted_by_its_heads(visit: Any, address: str) -> None:
-    table = Table(visit(address))
-    table.block.locator("summary").last.click()
-    text = table.block.locator("table")
-    heads = text.locator("thead tr").last.locator("th")
-    values = "rows => rows.map(r => r.cells[2].querySelector('.ls-value').textContent)"
-
-    def numbers() -> list[float | None]:
-        told = text.locator("tbody tr").evaluate_all(values)
-        return [float(re.sub("[≤, ]", "", one)) if one != "–" else None for one in told]
-
-    heads.nth(1).get_by_role("button").click()
-    up = numbers()
-    assert heads.nth(1).get_attribute("aria-sort") == "ascending"
-    assert up[-1] is None
-    assert up[:-1] == sorted(value for value in up if value is not None)
-    heads.nth(1).get_by_role("button").focus()
-    table.page.keyboard.press("Enter")
-    assert numbers() == [*up[:-1][::-1], None]
-    assert heads.nth(1).get_attribute("aria-sort") == "descending"
-    assert text.locator("[aria-sort]").count() == 1
-
-
-def test_table_of_a_chart_is_sorted_and_copied_too(visit: Any, address: str) -> None:
-    found = visit(address + "more/")
-    details = found.page.locator("details.ls-data").filter(has_text="Every sample").first
-    details.locator("summary").click()
-    details.get_by_role("button", name="Copy the table").wait_for()
-    head = details.locator("thead th").first
-    names = "rows => rows.map(row => row.cells[0].textContent.trim())"
-    before = details.locator("tbody tr").evaluate_all(names)
-    head.get_by_role("button").click()
-    assert details.locator("tbody tr").evaluate_all(names) == sorted(before) != before
-    assert found.complaints == []
-
-
-def test_two_dimensions_down_and_many_rows(visit: Any, address: str, view: View) -> None:
-    table = Table(visit(address + "more/"))
-    first = table.drawn()
-    assert [" ".join(column["heads"][0]) for column in first[1:3]] == ["Server", "Workload"]
-    assert len(first[1]["cells"]) == 28
-    table.cell(27, 3).click()
-    value = first[4]["cells"][27][0]
-    table.page.locator("dialog[open]").get_by_text(value).first.wait_for()
-    table.page.keyboard.press("Escape")
-    table.cell(26, 1).click()
-    table.settle()
-    assert table.query()["t1.rows"] == [f"{view.dimensions['server'][-1]}~get_item"]
-    table.press("=workload", "get_item")
-    assert len(table.names()) == 14
-    assert "in no order" not in table.says()
-
-
-@pytest.mark.parametrize("allowed", [True, False])
-def test_html_table_is_copied_as_it_stands(visit: Any, address: str, allowed: bool) -> None:
-    found = visit("about:blank")
-    found.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    if not allowed:
-        found.page.add_init_script("delete Navigator.prototype.clipboard")
-        found.page.add_init_script(
-            "document.addEventListener('copy', () => window.copied = document.activeElement.value, true)"
-        )
-    found.page.goto(address)
-    table = Table(found)
-    table.block.locator("summary").last.click()
-    table.block.get_by_role("button", name="Copy the table").click()
-    table.block.get_by_text("Copied").wait_for()
-    copied = found.page.evaluate("window.copied" if not allowed else "navigator.clipboard.readText()")
-    lines = [line.split("\t") for line in copied.strip().split("\n")]
-    assert len(lines) == 16
-    assert {len(line) for line in lines} == {5}
-    assert lines[1][0] == "Server"
-    assert "≥ 40,000" in lines[2][1]
-    assert table.block.get_by_role("button", name="Copy the table").evaluate(
-        "b => b === document.activeElement"
-    )
-
-
-# --- everywhere -------------------------------------------------------------------------------------
-
-
-def test_hostile_names_are_text(visit: Any, address: str) -> None:
-    found = visit(address + "runs/rest-evil/?t1.rows=granian")
-    table = Table(found)
-    table.more()
-    table.block.locator(".ls-panel summary").click()
-    table.block.get_by_label("Baseline").select_option("granian")
-    table.block.get_by_label("Filter rows by name").fill("<script>")
-    names = table.names()
-    assert len(names) == 3
-    assert all("<img" in name and "שלום" in name and "😀" in name for name in names)
-    assert table.box.locator("image, foreignObject, a, script").count() == 0
-    assert table.block.locator("img, script").count() == 0
-    box = table.box.bounding_box()
-    cells = table.box.locator(".column-cell")
-    for at in range(cells.count()):
-        cell = cells.nth(at).bounding_box()
-        assert cell["y"] + cell["height"] <= box["y"] + box["height"] + 1
-    assert found.page.evaluate("window.pwned") is None
-    assert found.complaints == []
-    assert found.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-
-
-def test_from_a_file_with_its_state(visit: Any, site: Builder) -> None:
-    table = Table(visit((site.site / "index.html").as_uri()))
-    names = table.names()
-    table.head(0).click()
-    assert table.names() == sorted(names)
-    shared = Table(visit(table.page.url))
-    assert shared.names() == sorted(names)
-    table.page.go_back()
-    assert table.names() == names
-    assert table.complaints == []
-
-
-def test_without_javascript_the_table_stands_and_controls_do_not(visit: Any, address: str) -> None:
-    found = visit(address, java_script_enabled=False)
-    block = found.page.locator(".ls-block[data-table]").first
-    assert block.locator("table").is_visible()
-    assert not block.locator(".ls-controls").is_visible()
-    last = block.locator("tbody tr").last.bounding_box()
-    below = block.locator("details").bounding_box()
-    assert last["y"] + last["height"] <= below["y"]
-
-
-def test_without_plotly_the_html_table_stays_and_a_note_tells(visit: Any, address: str) -> None:
-    found = visit("about:blank")
-    found.page.route("**/plotly*.js", lambda route: route.abort())
-    found.page.goto(address)
-    block = found.page.locator(".ls-block[data-table].ls-plain").first
-    block.wait_for()
-    assert block.locator("table").is_visible()
-    assert "could not be loaded" in block.text_content()
-    assert not block.locator(".ls-controls").is_visible()
-
-
-@pytest.mark.parametrize("drawn", [True, False])
-def test_print_has_the_html_table_alone(visit: Any, address: str, drawn: bool) -> None:
-    found = visit("about:blank", viewport={"width": 800, "height": 1000})
-    if not drawn:
-        found.page.route("**/plotly*.js", lambda route: None)
-    found.page.goto(address)
-    block = found.page.locator(".ls-block[data-table]").first
-    if drawn:
-        Table(found).press("metric", "mean")
-    found.page.emulate_media(media="print")
-    assert block.locator("table").is_visible()
-    assert block.locator("tbody tr").last.bounding_box()["height"] > 10
-    assert not block.locator(".ls-controls").is_visible()
-    assert not drawn or not block.locator(".ls-plotly").is_visible()
-    # The notes are those of the table that is printed.
-    assert block.locator(".ls-note").filter(has_text="Noise band").first.is_visible()
-    assert block.locator(".ls-own-note:visible").count() == 0
-    last, below = (
-        block.locator("tbody tr").last.bounding_box(),
-        block.locator("> .ls-note").first.bounding_box(),
-    )
-    assert last["y"] + last["height"] <= below["y"]
-
-
-def test_on_a_phone_names_stay_in_sight(visit: Any, address: str) -> None:
-    found = visit(address, viewport={"width": 390, "height": 800})
-    table = Table(found)
-    name = table.head(0)
-    before = name.bounding_box()["x"]
-    table.block.locator(".ls-figure-scroll").evaluate("node => node.scrollLeft = 150")
-    found.page.wait_for_timeout(100)
-    assert name.bounding_box()["x"] == pytest.approx(before, abs=1)
-    assert table.block.locator(".ls-controls").bounding_box()["height"] < 100
-
-
-def test_dark_toggle_recolours_the_table(visit: Any, address: str) -> None:
-    found = visit(address, color_scheme="light")
-    table = Table(found)
-    fill = "box => getComputedStyle(box.querySelector('.cell-rect')).fill"
-    light = table.box.evaluate(fill)
-    found.page.evaluate("document.body.setAttribute('data-md-color-scheme', 'slate')")
-    found.page.wait_for_function(
-        "light => getComputedStyle(document.querySelector('.ls-plotly .cell-rect')).fill != light", arg=light
-    )
-    assert json.dumps(table.drawn())
