@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
@@ -213,7 +214,7 @@ def _figures(values: list[Any]) -> list[float | None]:
 def _checks(rows: list[Any]) -> tuple[Counter[tuple[str, str]], dict[str, list[str]]]:
     """How many checks of each name had each status, and why some were not made."""
     made = [check for row in rows for check in row.get("checks", ())]
-    counts = Counter([(check["name"], check["status"]) for check in made])
+    counts = Counter(map(itemgetter("name", "status"), made))
     reasons: dict[str, dict[str, None]] = {}
     for name, status in counts:
         if type(name) is not str or status not in ("ok", "failed", "not checked"):
@@ -238,8 +239,13 @@ def _limited_by(row: Any, case: Case) -> str:
 
 def _commands(rows: list[Any], cases: Sequence[Case]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
+    seen: set[tuple[str, ...]] = set()
     for row, case in zip(rows, cases, strict=True):
-        for role, argv in row.get("commands", {}).items():
+        commands = row.get("commands", {})
+        if (kind := (case.id, *commands)) in seen:
+            continue
+        seen.add(kind)
+        for role, argv in commands.items():
             depends = "server" if role == "server" else "workload"
             name = OPEN_LOOP if role == "generator" and case.series == LADDER else role
             place = (name, str(case.dimensions.get(depends, "")))

@@ -103,7 +103,8 @@ def _traces(lines: Sequence[Line], metric: Metric, hover: Hover) -> list[dict[st
     scale, unit = metric.scale, metric.display_unit
     samples, others, medians = columns(), columns(), columns()
     ranges: dict[str, list[Any]] = {"x": [], "y": []}
-    colours, symbols = [], []
+    colours: list[str] = []
+    symbols: list[str] = []
     for y, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
         row = line.row
         place = hover.place(f"<b>{plotly_text(line.label)}</b>", row)
@@ -111,10 +112,10 @@ def _traces(lines: Sequence[Line], metric: Metric, hover: Hover) -> list[dict[st
             if point.value is None:
                 continue
             trace = samples if point.status == "accepted" else others
-            if trace is samples:
-                colours.append(line.style.colour)
-                symbols.append(line.style.symbol)
             add(trace, drawn(point.value * scale), y, place, attempt_words(f"{text} {unit}", point))
+        more = len(samples["x"]) - len(colours)
+        colours += [line.style.colour] * more
+        symbols += [line.style.symbol] * more
         if row["n"]:
             add(medians, drawn(row["median"] * scale), y, place)
             ranges["x"] += [drawn(row["low"] * scale), drawn(row["high"] * scale), None]

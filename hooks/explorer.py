@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Any
 
 from hooks.grid import Grid
@@ -39,34 +40,40 @@ def frame(view: View, styles: Mapping[str, Style]) -> dict[str, Any]:
     columns, attempts = view.columns, view.attempts.columns
     status = attempts["status"]
     accepted = [[i for i in view.order[case.id] if status[i] == "accepted"] for case in cases]
+    places = list(chain.from_iterable(accepted))
+    ends = list(accumulate(map(len, accepted)))
+    bounds = list(zip([0, *ends], ends, strict=False))
     size = len(cases)
     metrics: dict[str, dict[str, Any]] = {}
     for key in view.metrics:
-        values = attempts.get(key)
+        column = attempts.get(key)
+        figures = [column[i] for i in places] if column else [None] * len(places)
+        values = [figures[start:end] for start, end in bounds]
+        if None in figures:
+            values = [[value for value in found if value is not None] for found in values]
         metrics[key] = {
             **_registered(key),
-            "values": [
-                [values[i] for i in places if values[i] is not None] if values else [] for places in accepted
-            ],
+            "values": values,
             "tier": [None] * size,
             "band": [None] * size,
             "floor": [],
         }
-    counts: dict[str, list[Any]] = {
-        name: [0] * size for name in ("wanted", "failed", "rejected", "reasons", "unsent")
-    }
+    counts: dict[str, list[Any]] = {name: [0] * size for name in (*_COUNTED, "unsent")}
+    first: dict[int, int] = {}
     told = zip(*(columns[name] for name in _TOLD), strict=True)
-    for case, metric, tier, untiered, band, floor, *rest in told:
+    for number, (case, metric, tier, untiered, band, floor) in enumerate(told):
         at = place.get(case)
         if at is None:
             continue
+        first.setdefault(at, number)  # all rows of a case have the same counts
         found = metrics[metric]
         found["tier"][at] = untiered or tier or 0
         found["band"][at] = band
         if floor:
             found["floor"].append(at)
-        for name, value in zip(("wanted", "failed", "rejected", "reasons"), rest, strict=True):
-            counts[name][at] = value
+    for name in _COUNTED:
+        for at, number in first.items():
+            counts[name][at] = columns[name][number]
     if any(key.startswith(OPEN) for key in metrics):
         counts["unsent"] = [view.unsent(case.id) for case in cases]
     return {
@@ -80,10 +87,8 @@ def frame(view: View, styles: Mapping[str, Style]) -> dict[str, Any]:
     }
 
 
-_TOLD = (
-    *("case", "metric", "tier", "untiered", "band", "floor"),
-    *("wanted", "failed", "rejected", "reasons"),
-)
+_TOLD = ("case", "metric", "tier", "untiered", "band", "floor")
+_COUNTED = ("wanted", "failed", "rejected", "reasons")
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,12 @@ _CONTROL = dict.fromkeys([*range(32), 0x7F, 0x85, 0x2028, 0x2029], " ")
 
 def escape(text: object) -> str:
     """The text for HTML content and quoted attributes."""
-    return html.escape(str(text))
+    return _escaped(str(text))
+
+
+@lru_cache(maxsize=1 << 14)
+def _escaped(text: str) -> str:
+    return html.escape(text)
 
 
 @lru_cache(maxsize=1 << 14)

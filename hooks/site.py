@@ -56,6 +56,13 @@ class Build:
         self.frames = Frames()
 
 
+class _MadePage(Page):
+    """A run's page, which is HTML from the start, so that no Markdown is set up for it."""
+
+    def render(self, config: MkDocsConfig, files: Files) -> None:
+        self.content = ""
+
+
 _serving = False
 _build = Build(Catalogue(""), NO_CACHE)
 
@@ -82,6 +89,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         _build.runs[uri] = entry
         file = File.generated(config, uri, content=" ", inclusion=InclusionLevel.NOT_IN_NAV)
         files.append(file)
+        _MadePage(None, file, config)  # which makes itself the file's
         if not pages.is_cached(_build.catalogue, entry, file.url, _build.cache):
             wanting.append(entry.view)
     analyse(wanting)

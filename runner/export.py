@@ -6,6 +6,8 @@ Labels are free text; a CSV cell never starts like a spreadsheet's formula.
 from __future__ import annotations
 
 import math
+import re
+from functools import lru_cache
 from types import NoneType
 from typing import Any
 
@@ -25,6 +27,7 @@ MEDIAN_NOTE = (
 # How a spreadsheet recognises a formula: these, also after a tab or a return, also in full width.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _GUARDED = ("'", *_FORMULA)
+_QUOTED = re.compile('[,"\r\n]')
 
 Columns = dict[str, list[Any]]
 _OURS = ("n", "wanted", "low", "high", "rejected", "failed", "missing")
@@ -114,8 +117,14 @@ def _cell(value: Any) -> str:
         return str(value).lower()
     if not isinstance(value, str):
         return repr(value)
+    return _text(value)
+
+
+@lru_cache(maxsize=1 << 14)
+def _text(value: str) -> str:
+    """A cell of text; runs of one suite share most of theirs."""
     text = f"'{value}" if value.startswith(_GUARDED) else value
-    if any(character in text for character in ',"\r\n'):
+    if _QUOTED.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text
 

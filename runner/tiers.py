@@ -105,12 +105,14 @@ def assign_tiers(
     ranked = np.flatnonzero(rankable)
     order = ranked[np.lexsort((ranked, key[ranked], group[ranked]))]
     current, tier, leader = -1, 0, (0.0, 0.0, 0.0)
-    for row in order.tolist():
-        here = (float(median[row]), float(low[row]), float(high[row]))
-        if group[row] != current:
-            current, tier, leader = int(group[row]), 1, here
-        elif not floor[row] and distinct(leader, here, float(band[row]), float(resolution[row])):
+    # As lists, because taking one number out of an array costs more than all else here.
+    figures = zip(*(values[order].tolist() for values in (median, low, high)), strict=True)
+    facts = zip(*(values[order].tolist() for values in (group, band, resolution, floor)), strict=True)
+    for row, here, (of, noise, least, bound) in zip(order.tolist(), figures, facts, strict=True):
+        if of != current:
+            current, tier, leader = of, 1, here
+        elif not bound and distinct(leader, here, noise, least):
             tier, leader = tier + 1, here
-        if not floor[row]:
+        if not bound:
             tiers[row] = tier
     return tiers
