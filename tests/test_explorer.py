@@ -134,6 +134,16 @@ def test_reader_is_offered_every_metric_with_its_registry_entry(tmp_path: Path) 
         assert told["resolution"] == metric.resolution
 
 
+def test_a_metric_that_no_case_of_the_table_has_is_not_offered() -> None:
+    view = open_view(ARTIFACTS, "ref-rest-ladder")
+    offered = {}
+    for rung, metric in ((35, "open_p99"), ("capacity", "p99")):
+        (grid,) = grids(view, ["server"], None, [metric], {"load": rung})
+        buttons = tree(controls(grid, caption(grid))).all("button")
+        offered[rung] = {b.attributes.get("value") for b in buttons} & {"rps", "p50", "p99", "open_p99"}
+    assert offered == {35: {"rps", "open_p99"}, "capacity": {"rps", "p50", "p99"}}
+
+
 def hostile(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
     labels = {kind: {name: f"{EVIL} {name}" for name in names} for kind, names in run.labels.items()}
     return run.model_copy(update={"labels": labels}), samples

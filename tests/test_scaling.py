@@ -57,6 +57,8 @@ def test_a_side_too_small_to_divide_by_is_refused() -> None:
     found = scaling(one, many, workers=4, cpus=4)
     assert found.factor is None
     assert found.refusal == "no factor: with one worker it is below what the probe resolves (0.1 ms)"
+    found = scaling(many, one, workers=4, cpus=4)
+    assert found.refusal == "no factor: with 4 workers it is below what the probe resolves (0.1 ms)"
 
 
 def test_two_metrics_are_an_error() -> None:
