@@ -6,6 +6,8 @@ their bytes go in as they are: nothing is parsed again, whatever the number of s
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import orjson
 
 from hooks.view import View
@@ -21,12 +23,13 @@ def about_figures(view: View) -> bytes:
     """What a receipt needs beside manifest and samples, as JSON.
 
     It has the ``manifest`` file's entry (path, size, SHA-256), ``rows`` (column → values of the summary) and
-    ``metrics`` (key → fields of `runner.metrics.Metric`).
+    ``metrics`` (key → fields of `runner.metrics.Metric`, and as ``small`` what is said of a figure below its
+    resolution).
     """
     about = {
         "manifest": {"path": store.MANIFEST, "size": view.manifest_size, "sha256": view.manifest_sha256},
         "rows": {name: view.columns.get(name, []) for name in _COLUMNS},
-        "metrics": {key: METRICS[key] for key in view.metrics},
+        "metrics": {key: asdict(METRICS[key]) | {"small": METRICS[key].too_small} for key in view.metrics},
     }
     return orjson.dumps(about)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -269,6 +270,158 @@ def test_evidence_that_cannot_be_loaded_says_so(visit: Any, address: str) -> Non
     box = found.page.locator("dialog[open] .ls-receipt-failed")
     box.wait_for()
     assert "could not be shown: cannot load" in box.text_content()
+
+
+# --- what the table hands over ------------------------------------------------------------------------
+
+
+def drawn_cell(page: Any, row: int, number: int) -> Any:
+    """The element of a cell of the interactive table, counted without the dots."""
+    page.locator(".ls-block.ls-explored").first.wait_for()
+    script = """([row, number]) => {
+        const columns = [...document.querySelectorAll(".ls-plotly .y-column")];
+        const column = columns.find((one) => one.__data__.specIndex === number + 1);
+        return column.querySelectorAll("#cells1 .column-cell")[row];
+    }"""
+    return page.evaluate_handle(script, [row, number]).as_element()
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("a sample", lambda metric: metric["values"][0].__setitem__(2, 44_444.0)),
+        ("all samples", lambda metric: metric["values"].__setitem__(0, [v * 2 for v in metric["values"][0]])),
+        ("a bound", lambda metric: metric["floor"].clear()),
+        ("the scale", lambda metric: metric.update(scale=2)),
+        ("a tier", lambda metric: metric["tier"].__setitem__(0, 1)),
+    ],
+)
+def test_table_that_shows_another_figure_than_its_receipt_is_told(
+    visit: Any, address: str, site: Builder, name: str, change: Any
+) -> None:
+    """A page's data was altered, and the receipts' script and all files were not."""
+    (script,) = site.site.glob("figures-*.js")
+    data = json.loads(script.read_text().removeprefix("lapsheetPage(").removesuffix(");\n"))
+    change(data["runs"]["rest-1"]["frame"]["metrics"]["rps"])
+    found = visit("about:blank")
+    body = f"lapsheetPage({json.dumps(data)});\n"
+    found.page.route(
+        "**/figures-*.js", lambda route: route.fulfill(body=body, content_type="text/javascript")
+    )
+    found.page.goto(address)
+    drawn_cell(found.page, 0, 1).click()
+    dialog = opened(found.page)
+    assert "The table shows " in dialog.locator(".ls-receipt-figure").text_content()
+    dialog.get_by_role("button", name="Verify").click()
+    dialog.locator(".ls-verify-verdict").wait_for()
+    assert dialog.locator(".ls-verify-verdict").text_content() == "Not verified: 1 value not as stored."
+
+
+def test_every_cell_of_a_table_agrees_with_its_receipt(visit: Any, address: str) -> None:
+    found = visit(address)
+    cell(found.page)
+    buttons = found.page.locator("td .ls-open")
+    assert buttons.count() > 10
+    for at in range(buttons.count()):
+        buttons.nth(at).click()
+        dialog = opened(found.page)
+        assert "The table shows" not in dialog.text_content()
+        if dialog.get_by_role("button", name="Verify").count():
+            dialog.get_by_role("button", name="Verify").click()
+            dialog.locator(".ls-verify-yes").wait_for()
+            assert dialog.locator(".ls-verify-table").get_by_text("In the table").count() == 1
+        found.page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+    assert found.complaints == []
+
+
+def test_ratio_names_its_baseline_and_leads_to_it(visit: Any, address: str) -> None:
+    found = visit(address + "?t1.base=granian-rloop")
+    page = found.page
+    drawn_cell(page, 0, 1).click()
+    dialog = opened(page)
+    assert dialog.locator("h2").text_content().startswith("Throughputgranian · get_item")
+    told = dialog.locator(".ls-receipt-base")
+    granian, rloop = METRICS["rps"].show(40_000), METRICS["rps"].show(40_000)
+    assert granian in dialog.locator(".ls-receipt-figure strong").text_content()
+    assert told.text_content().startswith("≥ 1.00× of granian · rloop · get_item")
+    assert told.text_content().endswith(f"{rloop} requests/s")
+    assert dialog.locator(".ls-receipt-warn").count() == 0
+    told.get_by_role("button").click()
+    page.get_by_role("heading", name="granian · rloop · get_item").wait_for()
+    assert opened(page).locator(".ls-receipt-base").count() == 0
+    # The baseline's own cell is no ratio of two figures.
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    drawn_cell(page, 1, 1).click()
+    assert opened(page).locator(".ls-receipt-base").count() == 0
+    assert found.complaints == []
+
+
+# --- what comes late, or fails at first -----------------------------------------------------------------
+
+
+def test_first_click_on_a_value_opens_its_receipt(visit: Any, address: str) -> None:
+    """The click that wakes the table, before the table's scripts are there."""
+    found = visit("about:blank")
+    held: list[Any] = []
+    found.page.route("**/explorer.js", lambda route: held.append(route))
+    found.page.goto(address)
+    button = found.page.locator("td .ls-open").nth(1)
+    button.click()
+    found.page.wait_for_timeout(100)
+    assert len(held) == 1
+    assert found.page.locator("dialog").count() == 0
+    held[0].continue_()
+    dialog = opened(found.page)
+    assert dialog.locator("h2").text_content().startswith("p99 latencygranian · get_item")
+    assert dialog.locator(".ls-receipt-figure strong").text_content() in button.text_content()
+    found.page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+    found.page.wait_for_timeout(300)
+    assert found.page.locator("dialog").count() == 0
+    assert found.complaints == []
+
+
+@pytest.mark.parametrize("part", ["explorer.js", "rows.js", "figures-*.js", "plotly*.js"])
+def test_table_that_could_not_be_loaded_is_tried_again(visit: Any, address: str, part: str) -> None:
+    found = visit("about:blank")
+    page = found.page
+    page.route(f"**/{part}", lambda route: route.abort())
+    page.goto(address)
+    block = page.locator(".ls-block[data-table].ls-plain").first
+    note = block.get_by_text("could not be loaded")
+    note.wait_for()
+    for _ in range(2):  # and fails again, which is told once
+        block.locator(".ls-title").first.click()
+        page.wait_for_timeout(200)
+        assert note.count() == 1
+    page.unroute(f"**/{part}")
+    block.locator("td .ls-open").first.focus()
+    block = page.locator(".ls-block.ls-explored").first
+    block.locator(".ls-plotly svg.main-svg").first.wait_for()
+    assert block.locator("td .ls-open").first.is_hidden()
+    assert block.locator(".ls-plotly").count() == block.locator(".ls-search:visible").count() == 1
+    assert block.get_by_text("could not be loaded").count() == 0
+    assert page.locator(".ls-plain").count() == 0
+    assert page.locator("dialog").count() == 0
+    drawn_cell(page, 0, 1).click()
+    opened(page)
+
+
+def test_chart_that_could_not_be_loaded_is_tried_again(visit: Any, address: str) -> None:
+    found = visit("about:blank")
+    page = found.page
+    page.route("**/plotly*.js", lambda route: route.abort())
+    page.goto(address)
+    figure = page.locator(".ls-figure[data-figure]").last
+    figure.scroll_into_view_if_needed()
+    note = page.locator(".ls-chart").get_by_text("could not be loaded")
+    note.wait_for()
+    page.unroute("**/plotly*.js")
+    figure.click()
+    page.locator(".ls-figure.ls-drawn").last.wait_for()
+    note.wait_for(state="detached")
 
 
 # --- the address ------------------------------------------------------------------------------------

@@ -216,8 +216,11 @@ def test_hostile_text_is_text(visit: Any, address: str, site: Builder) -> None:
 def test_receipt_of_a_run_that_goes_on(visit: Any, address: str) -> None:
     receipt = Receipt(visit(address + "runs/running/"), "running")
     assert "This run is running" in receipt.text
-    verdict = receipt.verify()
-    assert verdict.startswith("Verified: ")
+    assert receipt.verify() == (
+        "Agrees with the files shown here, but nothing vouches for them yet: the run goes on, and no SHA-256 "
+        "of samples.jsonl is recorded. Not checked: tier and noise band."
+    )
+    assert receipt.dialog.locator(".ls-verify-yes, .ls-verify-no").count() == 0
     assert receipt.outcome["samples.jsonl"][:2] == ["as shown here", "no SHA-256 is recorded yet"]
 
 
@@ -259,7 +262,7 @@ def test_every_metric_is_verified(visit: Any, address: str, site: Builder, run_i
         else:
             how = f"Verified as far as it can be: {files}, and the figure re-read from the raw files"
             assert "can only be re-read from there, not recomputed" in receipt.text
-        assert verdict == f"{how} is the one shown."
+        assert verdict == f"{how} is the one shown. Not checked: tier and noise band."
         outcome = receipt.outcome
         for sample in samples:
             word, files, _, value = outcome[f"Round {sample.repeat}"]
@@ -273,14 +276,16 @@ def test_every_metric_is_verified(visit: Any, address: str, site: Builder, run_i
 def test_published_figure_says_that_nothing_was_computed(visit: Any, address: str, site: Builder) -> None:
     stored = store.read(site.artifacts / PUBLISHED)
     found = visit(address + "runs/flawed/")
-    data = {"id": PUBLISHED, "files": f"runs/{PUBLISHED}/files/", "url": f"runs/{PUBLISHED}/"}
+    data = {"files": f"runs/{PUBLISHED}/files/", "url": f"runs/{PUBLISHED}/"}
+    data |= {"id": PUBLISHED, "manifest": store.sha256_file(site.artifacts / PUBLISHED / store.MANIFEST)}
     script = next((site.site / f"runs/{PUBLISHED}").glob("receipts-*.js")).name
     data["receipts"] = f"runs/{PUBLISHED}/{script}"
     found.page.evaluate("async ([id, data]) => ((await lapsheet.page()).runs[id] = data)", [PUBLISHED, data])
     receipt = Receipt(found, PUBLISHED, stored.samples[0].case)
     assert "published by others, not measured here" in receipt.text
     assert receipt.verify() == (
-        "The bytes match: 4 files have the recorded SHA-256. The figure was not computed again."
+        "The bytes match: 4 files have the recorded SHA-256. The figure is the stored one, and was not "
+        "computed again."
     )
     assert "transcribed" in receipt.text
     assert found.complaints == []
@@ -500,7 +505,8 @@ def test_from_a_file_the_reader_picks_files_one_by_one(visit: Any, site: Builder
     original = files / raw_file(site, "oha.json")
     changed.write_bytes(original.read_bytes().replace(b"0.0", b"0.1"))
     picker.set_input_files(changed)
-    receipt.dialog.get_by_text("one of its name has another SHA-256").first.wait_for()
+    receipt.dialog.get_by_text("no file of this figure, or altered: its SHA-256 is ").wait_for()
+    assert receipt.verdict().startswith("Not verified: 1 picked file not of this figure, or altered; ")
     stored = store.read(site.artifacts / RUN)
     picker.set_input_files([files / entry.path for s in stored.samples if s.case == CASE for entry in s.raw])
     receipt.dialog.get_by_text("22 of 22 files are there.").wait_for()
@@ -517,6 +523,48 @@ def test_from_a_file_a_tampered_folder_is_told(visit: Any, site: Builder, tmp_pa
     receipt.dialog.get_by_label("The folder").set_input_files(folder)
     assert receipt.verdict().startswith("Not verified: 1 file of 22 not as recorded")
     assert f"{path}: altered: its SHA-256 is" in receipt.outcome["Round 3"][1]
+
+
+def test_from_a_file_each_pick_is_judged_by_itself(visit: Any, site: Builder, tmp_path: Path) -> None:
+    """The good folder first, then one with an altered file, and one where two rounds changed places."""
+    good = site.site / f"runs/{RUN}/files"
+    altered, swapped = tmp_path / "altered", tmp_path / "swapped"
+    shutil.copytree(good, altered)
+    shutil.copytree(good, swapped)
+    one, other = raw_file(site, "oha.json"), raw_file(site, "oha.json", 4)
+    (altered / one).write_bytes((altered / one).read_bytes().replace(b"0.0", b"0.1"))
+    shutil.copy(good / one, swapped / other)
+    shutil.copy(good / other, swapped / one)
+    receipt = Receipt(visit((site.site / f"runs/{RUN}/index.html").as_uri()), RUN)
+    folder = receipt.dialog.get_by_label("The folder")
+
+    def verdict(*picks: Path, of: Any = folder) -> str:
+        receipt.dialog.evaluate("dialog => dialog.querySelector('.ls-verify-verdict')?.remove()")
+        of.set_input_files(picks[0] if of is folder else list(picks))
+        return receipt.verdict()
+
+    assert verdict(good).startswith("Verified: 22 files")
+    assert verdict(altered).startswith("Not verified: 1 file of 22 not as recorded")
+    assert verdict(good).startswith("Verified: 22 files")
+    assert verdict(swapped).startswith("Not verified: 2 files of 22 not as recorded")
+    assert "altered: its SHA-256 is" in receipt.outcome["Round 3"][1]
+    # What lies at a file's own path is what is judged, whatever else there is of the right bytes.
+    files = receipt.dialog.get_by_label("Files", exact=True)
+    assert verdict(good / one, good / other, of=files).startswith("Not verified: 2 files of 22")
+    assert verdict(good).startswith("Verified: 22 files")
+    assert verdict(altered / one, of=files).startswith("Not verified: 1 picked file not of this figure")
+    assert verdict(good / one, of=files).startswith("Verified: 22 files")
+
+
+def test_from_a_file_a_folder_of_several_runs_is_not_guessed_at(visit: Any, site: Builder) -> None:
+    receipt = Receipt(visit((site.site / f"runs/{RUN}/index.html").as_uri()), RUN)
+    picker = receipt.dialog.get_by_label("The folder")
+    picker.set_input_files(site.site / f"runs/{RUN}")
+    assert receipt.verdict().startswith("Verified: 22 files")
+    receipt.dialog.evaluate("dialog => dialog.querySelector('.ls-verify-verdict').remove()")
+    picker.set_input_files(site.artifacts)
+    assert receipt.verdict().startswith("Not verified: 22 files of 22 not as recorded")
+    assert "runs in it: pick the one of this run" in receipt.outcome["run.json"][1]
 
 
 def test_hashes_can_be_checked_by_hand(visit: Any, address: str, site: Builder) -> None:

@@ -73,6 +73,7 @@ def test_script_has_what_the_summary_says_of_each_figure(tmp_path: Path) -> None
     assert (broken["n"], broken["median"], broken["low"]) == (0, None, None)
     assert about["metrics"]["p99"]["label"] == "p99 latency"
     assert about["metrics"]["p99"]["scale"] == 1000
+    assert about["metrics"]["p99"]["small"] == ""
 
 
 def test_torn_last_line_and_later_samples_are_left_out(tmp_path: Path) -> None:
@@ -139,6 +140,7 @@ def test_page_tells_its_scripts_of_a_run_once(tmp_path: Path) -> None:
     assert page.about(view) == {
         "id": "rest-1",
         "created": "2026-01-01",
+        "manifest": store.sha256_file(tmp_path / "rest-1" / store.MANIFEST),
         "url": "runs/rest-1/",
         "files": "runs/rest-1/files/",
         "receipts": receipts(view),

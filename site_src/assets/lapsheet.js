@@ -75,6 +75,8 @@
       await load(source.dataset.plotly);
       return window.Plotly;
     },
+    /* Of a table that was clicked before it listened: the value. */
+    clicked: new WeakMap(),
     /* Call `repaint` whenever the reader switches between light and dark. */
     onScheme: function (repaint) {
       repainters.add(repaint);
@@ -132,7 +134,7 @@
     working = false;
   }
 
-  /* Once a place: what failed tells so by itself, and stays as it was. */
+  /* Once a place; what failed stays as it was, and is tried again when the reader turns to it. */
   async function start(place) {
     waiting.delete(place);
     observer.unobserve(place);
@@ -142,18 +144,34 @@
     place.dataset.awake = "true";
     try {
       await wake(place);
+      tell(place);
     } catch (error) {
       console.error(error);
-      place.dispatchEvent(new CustomEvent("ls-failed"));
+      delete place.dataset.awake;
+      lapsheet.clicked.delete(place);
+      if (place.dataset.figure) {
+        tell(place, "The interactive chart could not be loaded; this is its picture.");
+      } else {
+        place.classList.add("ls-plain");
+        tell(place, "The interactive table could not be loaded; this is the same as text.");
+      }
     }
   }
 
+  const notes = new Map();
+
+  /* Say what failed at a place, and no more what was said there before. */
   function tell(place, text) {
+    notes.get(place)?.remove();
+    if (!text) {
+      return;
+    }
     const note = document.createElement("p");
     note.className = "ls-note";
     note.setAttribute("role", "status");
     note.textContent = text;
-    place.closest(".ls-chart").append(note);
+    notes.set(place, note);
+    (place.querySelector(".ls-stage") ?? place.closest(".ls-chart").lastElementChild).after(note);
   }
 
   const observer = new IntersectionObserver(
@@ -174,11 +192,19 @@
     observer.observe(place);
     if (!place.dataset.figure) {
       for (const kind of ["pointerdown", "focusin"]) {
-        place.addEventListener(kind, () => start(place), { once: true });
+        place.addEventListener(kind, () => start(place));
       }
+      place.addEventListener("click", function (event) {
+        const value = event.target.closest(".ls-open");
+        if (value) {
+          lapsheet.clicked.set(place, value);
+        }
+      });
       return;
     }
     place.tabIndex = 0;
+    // One stop is enough: arrow keys scroll to the point that they come to.
+    place.parentElement.removeAttribute("tabindex");
     place.addEventListener("click", function () {
       start(place);
     });
@@ -187,15 +213,13 @@
         start(place);
       }
     });
-    place.addEventListener("ls-failed", function () {
-      tell(place, "The interactive chart could not be loaded; this is its picture.");
-    });
   });
   document.querySelectorAll(".ls-picture").forEach(function (button) {
     button.addEventListener("click", async function () {
       try {
         await lapsheet.part("picture.js");
         await lapsheet.picture(button.dataset.of);
+        tell(button);
       } catch (error) {
         console.error(error);
         tell(button, "The picture could not be made: what it needs did not load.");
@@ -213,7 +237,7 @@
     true
   );
   if (/[?&]receipt\.run=/.test(location.search + location.hash)) {
-    lapsheet.part("receipt.js").then(() => lapsheet.receiptOfAddress());
+    lapsheet.part("receipt.js").then(() => lapsheet.receiptOfAddress()).catch(console.error);
   }
   new MutationObserver(function () {
     repainters.forEach(function (repaint) {

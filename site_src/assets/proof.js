@@ -1,10 +1,12 @@
-/* Proving one figure: the SHA-256 of every file behind it, each sample's value from its raw bytes, and median
-   and range over the samples. Nothing here is shown; see verify.js. */
+/* Proving one figure: the SHA-256 of every file behind it, each sample's value from its raw bytes, and what
+   the page says of the figure from the samples. Nothing here is shown; see verify.js. */
 (function () {
   "use strict";
 
   const { lapsheet } = window;
   const TOLERANCE = 1e-9; // runner.verify.RELATIVE_TOLERANCE
+  // What a client wrote about one sample: no two samples have the same bytes of it.
+  const OUTPUTS = ["oha.json", "k9-summary.json", "probe.jsonl.gz"];
 
   const { count } = lapsheet.words;
 
@@ -34,9 +36,9 @@
     return found === entry.sha256 ? "" : `altered: its SHA-256 is ${found}, recorded is ${entry.sha256}`;
   }
 
-  /* A file: {entry, bytes, problem}; `source` gives {bytes} or {problem} of an entry. */
+  /* A file: {entry, bytes, problem}. */
   async function check(entry, source) {
-    const { bytes, problem } = await source(entry);
+    const { bytes, problem } = await source.get(entry);
     // The samples of a run that goes on have no hash yet.
     return { entry, bytes, problem: problem ?? (entry.sha256 ? await differs(entry, bytes) : "") };
   }
@@ -44,10 +46,14 @@
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
   async function manifestFile(context, source) {
-    const file = await check(context.about.manifest, source);
-    if (!file.problem) {
-      const text = new TextDecoder().decode(file.bytes);
-      file.problem = same(JSON.parse(text), context.manifest) ? "" : "not the manifest this receipt was made of";
+    const { manifest, about, run } = context;
+    const file = await check(about.manifest, source);
+    if (!file.problem && !same(JSON.parse(new TextDecoder().decode(file.bytes)), manifest)) {
+      file.problem = "not the manifest this receipt was made of";
+    } else if (!file.problem && manifest.id !== run.id) {
+      file.problem = "the manifest of another run, " + manifest.id;
+    } else if (!file.problem && run.manifest !== about.manifest.sha256) {
+      file.problem = "this page was made of another manifest, of SHA-256 " + run.manifest;
     }
     return file;
   }
@@ -55,17 +61,22 @@
   const entryOfSamples = (context) =>
     context.manifest.files?.find((entry) => entry.path === "samples.jsonl") ?? { path: "samples.jsonl" };
 
+  /* Whether the manifest must list every file: that of a run that goes on lists none. */
+  const lists = ({ manifest }) => manifest.state !== "running" || manifest.files?.length > 0;
+
   async function samplesFile(context, source) {
     const entry = entryOfSamples(context);
-    const complete = context.manifest.state === "complete";
     const file = await check(entry, source);
-    if (!file.problem && complete && !entry.sha256) {
+    if (!file.problem && lists(context) && !entry.sha256) {
       file.problem = "the manifest does not list it";
     }
-    if (file.problem) {
-      return file;
-    }
-    const lines = new TextDecoder().decode(file.bytes).split(/\r?\n/).filter(Boolean);
+    file.problem ||= otherLines(context, file.bytes) || lapsheet.series.wrong(context);
+    return file;
+  }
+
+  /* What of the file's lines is not what the receipt shows; empty if nothing is. */
+  function otherLines(context, bytes) {
+    const lines = new TextDecoder().decode(bytes).split(/\r?\n/).filter(Boolean);
     const other = context.samples.findIndex(function (sample, at) {
       try {
         return !same(JSON.parse(lines[at]), sample);
@@ -74,11 +85,12 @@
       }
     });
     if (other >= 0) {
-      file.problem = `line ${other + 1} is not the sample this receipt shows`;
-    } else if (complete && lines.length !== context.samples.length) {
-      file.problem = `${lines.length} lines, this receipt was made of ${context.samples.length}`;
+      return `line ${other + 1} is not the sample this receipt shows`;
     }
-    return file;
+    // A capture that goes on may have written more since.
+    return lists(context) && lines.length !== context.samples.length
+      ? `${lines.length} lines, this receipt was made of ${context.samples.length}`
+      : "";
   }
 
   /* How a figure can be had again: "recomputed" from the bytes, "re-read" (a generator's own), or "" where
@@ -112,7 +124,7 @@
     return { how: "re-read", why };
   }
 
-  /* The sample's value again: {value, problem}. */
+  /* The sample's value again: {value, problem}; no value where the raw files give none. */
   async function again({ manifest, metric }, sample, files) {
     const folder = `raw/${String(sample.order).padStart(4, "0")}/`;
     const named = new Map(
@@ -122,86 +134,98 @@
     );
     try {
       if (metric.startsWith("probe_")) {
-        return { value: (await lapsheet.recompute.probe(named))[metric], problem: "" };
+        const unprobed = sample.metrics?.[metric] === undefined && !named.has("probe.jsonl.gz");
+        return { value: unprobed ? undefined : (await lapsheet.recompute.probe(named))[metric], problem: "" };
       }
-      const { ok, metrics } = lapsheet.recompute.generator(manifest.generator.name, named);
+      const { ok, others, metrics } = lapsheet.recompute.generator(manifest.generator.name, named);
       const stored = sample.counts?.ok;
       const problem = ok === stored ? "" : `2xx answers: stored ${stored}, the raw files say ${ok}`;
-      return { value: metrics[metric], problem };
+      return { value: metrics[metric], problem: problem || (others && `accepted, with ${others} answers without 2xx`) };
     } catch (error) {
       return { problem: error.message };
     }
   }
 
-  /* One sample: {sample, files, value, problem}; `problem` is about the value, that of files is with them. */
-  async function sampleProof(context, sample, source, how) {
+  /* One sample: {sample, files, stored, value, problem}; `problem` is about the value, that of files is with
+     them. `seen` are the outputs of the samples before. */
+  async function sampleProof(context, sample, source, how, seen) {
     const listed = new Map((context.manifest.files ?? []).map((entry) => [entry.path, entry]));
-    const complete = context.manifest.state === "complete";
     const found = async function (entry) {
       const file = await check(entry, source);
       const other = listed.get(entry.path);
-      if (!file.problem && complete && other?.sha256 !== entry.sha256) {
+      if (!file.problem && lists(context) && other?.sha256 !== entry.sha256) {
         file.problem = `run.json lists ${other ? "another SHA-256, " + other.sha256 : "no such file"}`;
       }
       return file;
     };
     const files = await Promise.all((sample.raw ?? []).map(found));
     const failed = (sample.checks ?? []).filter((one) => one.status === "failed").map((one) => one.name);
-    const stored = sample.metrics[context.metric];
+    const stored = sample.metrics?.[context.metric];
     const made = how ? await again(context, sample, files) : { problem: "" };
+    const copied = how && copyOf(files, seen, sample);
     if (!files.length) {
       made.problem = "no raw file is recorded";
     } else if (failed.length) {
       made.problem = "accepted, but these checks failed: " + failed.join(", ");
-    } else if (how && !made.problem && !(made.value !== undefined && agree(made.value, stored))) {
-      made.problem = made.value === undefined ? "the raw files have no such figure" : "value differs";
+    } else if (copied) {
+      made.problem = copied;
+    } else if (how && !made.problem && made.value !== stored) {
+      made.problem =
+        made.value === undefined
+          ? "the raw files have no such figure"
+          : stored === undefined
+            ? "the raw files have a figure, none is stored"
+            : agree(made.value, stored)
+              ? ""
+              : "value differs";
     }
     return { sample, files, stored, ...made };
   }
 
-  /* What the page shows against what the samples give: [{name, shown, value, ok}]. */
-  function sums(row, values) {
-    const sorted = [...values].sort((a, b) => a - b);
-    const middle = sorted.length / 2;
-    const median = (sorted[Math.ceil(middle) - 1] + sorted[Math.floor(middle)]) / 2;
-    const made = { median, low: sorted[0], high: sorted.at(-1) };
-    return Object.entries(made).map(([name, value]) => ({
-      name,
-      shown: row[name],
-      value,
-      ok: agree(value, row[name]),
-    }));
+  function copyOf(files, seen, { repeat }) {
+    for (const { path, sha256: hash } of files.map((file) => file.entry)) {
+      const name = path.split("/").at(-1);
+      if (OUTPUTS.includes(name)) {
+        if (seen.has(hash)) {
+          return `its ${name} is a copy of that of round ${seen.get(hash)}`;
+        }
+        seen.set(hash, repeat);
+      }
+    }
+    return "";
   }
 
-  /* The proof of a receipt's figure from its accepted samples. `source(entry)` resolves to {bytes} or
-     {problem}; `progress(k, n)` is told before each sample. */
+  /* The proof of a receipt's figure from its accepted samples: of each sample its value, where `how` it can be
+     had again, and as `sums` what is shown of them all. `progress(k, n)` is told before each sample. */
   async function prove(context, source, progress) {
-    const { how, why } = way(context);
+    const { how } = way(context);
     const evidence = [await manifestFile(context, source), await samplesFile(context, source)];
     const each = [];
+    const seen = new Map();
     for (const sample of context.accepted) {
       progress(each.length + 1, context.accepted.length);
-      each.push(await sampleProof(context, sample, source, how));
+      each.push(await sampleProof(context, sample, source, how, seen));
     }
-    const values = each.map((one) => one.value);
-    const whole = how && values.length && !values.includes(undefined);
-    const made = whole ? sums(context.row, values) : [];
+    const values = each.filter((one) => one.stored !== undefined).map((one) => (how ? one.value : one.stored));
+    const sums = lapsheet.series.shown(context, values.includes(undefined) ? [] : values, agree);
     const files = [...evidence, ...each.flatMap((one) => one.files)];
     const sound = (one) => !one.problem && one.files.every((file) => !file.problem);
     return {
       how,
-      why,
       evidence,
       each: each.map((one) => ({ ...one, ok: sound(one) })),
-      sums: made,
+      sums,
+      strangers: source.strangers,
+      vouched: Boolean(evidence[1].entry.sha256),
       count: files.filter((file) => file.entry.sha256).length,
       bad: files.filter((file) => file.problem),
       ok:
         files.every((file) => !file.problem) &&
-        each.length === context.row.n &&
         each.every(sound) &&
-        made.every((sum) => sum.ok) &&
-        (!how || Boolean(whole)),
+        sums.every((sum) => sum.ok) &&
+        values.length > 0 &&
+        !values.includes(undefined) &&
+        !source.strangers.length,
     };
   }
 

@@ -6,7 +6,6 @@
   const { el, table, copyable } = lapsheet;
   const { percent } = lapsheet.format;
   const { count, moment, name, round } = lapsheet.words;
-  const SATURATED = 0.95; // runner.model.SATURATED
   const LIMITERS = ["generator", "upstream"];
 
   const quote = (word) =>
@@ -53,13 +52,13 @@
 
   function cpus(context) {
     const bound = context.row.floor && !context.metric.startsWith("probe_");
-    const limit = (value) => (value >= SATURATED ? el("strong", {}, percent(value)) : percent(value));
+    const limit = (value) => (lapsheet.standing.limit(value) ? el("strong", {}, percent(value)) : percent(value));
     const rows = [];
     const saturated = new Set();
     for (const [role, those] of byRole(context, "witness")) {
       rows.push({ head: [name(role), ": CPU " + those[0][1].cpus.join(", ")] });
       for (const [sample, seen] of those) {
-        const full = Math.max(seen.busiest_cpu, seen.busiest_thread) >= SATURATED;
+        const full = lapsheet.standing.full(seen);
         if (full) {
           saturated.add(role);
         }

@@ -4,9 +4,8 @@
 
   const { lapsheet } = window;
   const { el, table } = lapsheet;
-  const { show, percent } = lapsheet.format;
+  const { show, percent, range } = lapsheet.format;
   const { count, moment, name, round } = lapsheet.words;
-  const PUBLISHED = "published by others, not measured here"; // runner.model.PUBLISHED
 
   const between = (items, mark) => items.flatMap((item, at) => (at ? [mark, item] : [item]));
 
@@ -30,61 +29,69 @@
     ];
   }
 
-  /* As hooks.cells.floor_sign: a saturated generator makes a throughput a lower bound and a latency an upper
-     one; latencies that leave out requests never sent are lower bounds; with both, nothing bounds them. */
-  function bound({ row, kind, metric, accepted }) {
-    const short = (sample) => sample.flags?.some((flag) => flag.code === "rate-not-reached");
+  /* Why a figure is a bound, or none; as lapsheet.format.bound has it. */
+  function bound({ row, kind, metric }) {
     const limiter = metric.startsWith("probe_") ? "the probe" : "the load generator or the upstream";
-    if (metric.startsWith("open_") && accepted.some(short)) {
+    const sign = lapsheet.format.bound(kind, row);
+    if (row.unsent) {
       return row.floor
-        ? ["", `Requests that were due were never sent, and ${limiter} was at its limit: the figure is no bound.`]
-        : ["≥ ", "≥: requests that were due were never sent, and the figure leaves them out."];
+        ? `Requests that were due were never sent, and ${limiter} was at its limit: the figure is no bound.`
+        : `${sign}: requests that were due were never sent, and the figure leaves them out.`;
     }
-    const sign = kind.better === "higher" ? "≥" : "≤";
-    return row.floor
-      ? [sign + " ", `${sign}: ${limiter} was at its limit, so the server may be better.`]
-      : ["", ""];
+    return sign && `${sign}: ${limiter} was at its limit, so the server may be better.`;
   }
 
-  /* As runner.metrics.Metric.too_small. */
-  function small({ row, kind, metric }) {
-    const by = metric.startsWith("probe_") ? "the probe" : "the measurement";
-    const least = Number((kind.resolution * kind.scale).toPrecision(6));
-    return row.n && row.median < kind.resolution ? `below what ${by} resolves (${least} ${kind.display_unit})` : "";
-  }
-
-  function range({ row, kind }) {
-    const [low, high] = [show(kind, row.low), show(kind, row.high)];
-    return low === high ? low : low + "–" + high;
+  /* Where the table showed a ratio: of what, and the way to the other figure's receipt. */
+  function ratio({ base, run, metric, row, from }) {
+    if (!base) {
+      return "";
+    }
+    const open = () => lapsheet.receipt({ run: run.id, case: base.case.id, metric, from });
+    const figure = `${base.text} ${base.kind.display_unit || base.kind.unit}`;
+    const found = lapsheet.format.factor({ value: row.median / base.row.median, bound: "" });
+    return [
+      el(
+        "p",
+        { class: "ls-receipt-base" },
+        [base.ratio, " of ", ...between(coordinates(base), " · ").flat(), " "],
+        el("button", { type: "button", click: open }, figure)
+      ),
+      !base.ratio.endsWith(found) &&
+        el("p", { class: "ls-receipt-warn" }, `The table shows ${base.ratio}, but these two figures give ${found}.`),
+    ];
   }
 
   function figure(context) {
-    const { row, kind } = context;
-    const [sign, why] = bound(context);
+    const { row, kind, text, manifest } = context;
+    const published = manifest.origin === "published";
     const unit = kind.display_unit || kind.unit;
-    const shown = row.n ? [el("strong", {}, sign + show(kind, row.median)), " " + unit] : [el("strong", {}, "–")];
     const words = [];
-    if (row.untiered === PUBLISHED) {
-      words.push(PUBLISHED);
+    if (published) {
+      words.push(lapsheet.format.PUBLISHED);
     } else if (!row.n) {
       words.push("no accepted sample of " + row.wanted);
     } else {
       words.push(row.n === 1 ? "the one accepted sample" : "median of " + row.n + " accepted samples");
-      words.push("range " + range(context));
+      words.push("range " + range(kind, row));
     }
-    words.push(small(context));
-    if (row.untiered !== PUBLISHED) {
+    words.push(row.n && row.median < kind.resolution && kind.small);
+    if (!published) {
       words.push(row.tier === null ? "no tier: " + (row.untiered || "no reason recorded") : "tier " + row.tier);
       words.push(row.band === null ? "noise band unknown" : "noise band " + percent(row.band));
     }
+    const why = row.n && bound(context);
+    const other = lapsheet.series.beside(context).find((one) => !one.ok);
     return el(
       "div",
       { class: "ls-receipt-figure" },
-      el("p", {}, shown),
+      el("p", {}, el("strong", {}, text), row.n ? " " + unit : ""),
       el("p", {}, words.filter(Boolean).join(" · ")),
+      ratio(context),
       why && el("p", {}, why),
-      context.manifest.state !== "complete" &&
-        el("p", { class: "ls-receipt-warn" }, "This run is " + context.manifest.state + ": samples are missing.")
+      other &&
+        el("p", { class: "ls-receipt-warn" }, `The table shows ${other.shown}, but this receipt has ${other.value}.`),
+      manifest.state !== "complete" &&
+        el("p", { class: "ls-receipt-warn" }, "This run is " + manifest.state + ": samples are missing.")
     );
   }
 

@@ -1,8 +1,9 @@
 /* Receipts: a panel with everything behind one figure of a run.
 
-   lapsheet.receipt({run, case, metric, from}) opens it; `from` gets the focus back. The evidence of a run
-   arrives by its own script, once, when the first of its receipts is opened. An open receipt is in the page's
-   address, so that a link leads to it, and "back" closes it. */
+   lapsheet.receipt({run, case, metric, from, shown, base}) opens it; `from` gets the focus back. A table hands
+   over what it `shown`: {median, low, high, n, tier, text}, and where its cell was a ratio the `base`: {case,
+   text}. The evidence of a run arrives by its own script, once, when the first of its receipts is opened. An
+   open receipt is in the page's address, so that a link leads to it, and "back" closes it. */
 (function () {
   "use strict";
 
@@ -17,7 +18,8 @@
   let leaving;
 
   window.lapsheetReceipts = function (id, manifest, samples, about) {
-    evidence[id] = { manifest, samples, about };
+    // What a literal inherits by __proto__ every reader sees, and no comparison of texts does.
+    evidence[id] = JSON.parse(JSON.stringify({ manifest, samples, about }));
   };
 
   function styles(name) {
@@ -34,7 +36,8 @@
   async function scripts() {
     await Promise.all(["format", "dom", "state"].map((name) => lapsheet.part(name + ".js")));
     lapsheet.state.onMove(restore);
-    const others = ["recompute", "proof", "verify", "receipt-details", "receipt-sections"];
+    await lapsheet.part("standing.js");
+    const others = ["recompute", "series", "proof", "sources", "verify", "receipt-details", "receipt-sections"];
     await Promise.all(others.map((name) => lapsheet.part(name + ".js")));
   }
 
@@ -46,24 +49,30 @@
     return parts;
   }
 
-  /* What the sections of a receipt need: the run, its case, the attempts at it in the order of rounds, and
-     the row of the summary that the page shows. Undefined where the run has no such figure. */
+  /* The row of the summary that a run has of a case and metric; undefined without one. */
+  function rowOf({ rows }, caseId, metric) {
+    const at = rows.case.findIndex((id, i) => id === caseId && rows.metric[i] === metric);
+    return at < 0 ? undefined : Object.fromEntries(Object.entries(rows).map(([name, values]) => [name, values[at]]));
+  }
+
+  /* What the sections of a receipt need: the run, its case, the attempts at it in the order of rounds, the row
+     of the summary, and its figure as text. Undefined where the run has no such figure. */
   function gather(run, caseId, metric) {
     const { manifest, samples, about } = evidence[run.id];
     const found = manifest.cases.find((item) => item.id === caseId);
-    const kind = about.metrics[metric];
-    const at = about.rows.case.findIndex((id, i) => id === caseId && about.rows.metric[i] === metric);
-    if (!found || !kind || at < 0) {
+    const row = rowOf(about, caseId, metric);
+    if (!found || !row) {
       return undefined;
     }
+    const kind = about.metrics[metric];
     const attempts = samples
       .filter((sample) => sample.case === caseId)
       .sort((a, b) => a.repeat - b.repeat || (a.attempt ?? 1) - (b.attempt ?? 1));
-    const row = Object.fromEntries(Object.entries(about.rows).map(([name, values]) => [name, values[at]]));
-    const accepted = attempts.filter(
-      (sample) => sample.status === "accepted" && sample.metrics?.[metric] !== undefined
-    );
-    return { run, manifest, samples, about, metric, kind, attempts, accepted, row, case: found };
+    const accepted = attempts.filter((sample) => sample.status === "accepted");
+    const context = { run, manifest, samples, about, metric, kind, attempts, accepted, case: found };
+    row.unsent = lapsheet.standing.of(context).unsent;
+    const text = row.n ? lapsheet.format.sign(kind, row) + lapsheet.format.show(kind, row.median) : "–";
+    return { ...context, row, text };
   }
 
   function panel() {
@@ -136,7 +145,7 @@
   }
 
   /* `linked` tells that the address has it already. */
-  async function show({ run: id, case: caseId, metric, from }, linked) {
+  async function show({ run: id, case: caseId, metric, from, shown, base }, linked) {
     const mine = ++asked;
     let page;
     try {
@@ -167,17 +176,18 @@
     dialog.showModal();
     title.focus();
     try {
-      const run = page.runs[id];
-      if (!run) {
+      if (!Object.hasOwn(page.runs, id)) {
         throw new Error("this page has no run " + id);
       }
+      const run = page.runs[id];
       await lapsheet.load(lapsheet.root + run.receipts);
       const context = gather(run, caseId, metric);
       if (!context) {
         throw new Error("run " + id + " has no such figure");
       }
+      const other = base && { ...gather(run, base.case, metric), ratio: base.text };
       title.replaceChildren(...lapsheet.sections.title(context));
-      body.replaceChildren(...lapsheet.sections.all({ ...context, closed: closed.signal }));
+      body.replaceChildren(...lapsheet.sections.all({ ...context, shown, base: other, from, closed: closed.signal }));
       if (document.activeElement === title) {
         // Those who hear the page heard the title of an empty panel.
         title.blur();

@@ -113,7 +113,7 @@
       }
       times.push(["max", file.number("summary", "slowest")]);
     }
-    return { file, window, ok, times };
+    return { file, window, ok, others: responses - ok, times };
   }
 
   function k9(files, duration) {
@@ -133,15 +133,16 @@
         times.push([key, value === null ? null : value / 1000]);
       }
     }
-    return { file, window, ok, times };
+    return { file, window, ok, others: total - lost - ok, times };
   }
 
   const GENERATORS = { oha, k9 };
 
-  /* {ok, metrics} of a load generator's files: 2xx answers, and the figures in base units by their key. */
+  /* {ok, others, metrics} of a load generator's files: answers with 2xx and without, and the figures in base
+     units by their key. */
   function generator(name, files) {
     const { duration, rate, payload } = asked(files);
-    const { file, window, ok, times } = GENERATORS[name](files, duration);
+    const { file, window, ok, others, times } = GENERATORS[name](files, duration);
     const found = times.filter(([, value]) => value !== null);
     const rising = found.filter(([key]) => key !== "mean");
     rising.forEach(function ([key, value], at) {
@@ -158,7 +159,7 @@
         metrics.body_rate = throughput * payload;
       }
     }
-    return { ok, metrics };
+    return { ok, others, metrics };
   }
 
   async function unpacked(bytes) {

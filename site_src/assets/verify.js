@@ -13,70 +13,9 @@
     return [context.about.manifest, lapsheet.proof.entryOfSamples(context), ...raw];
   }
 
-  function download(context) {
-    const seen = new Map();
-    const get = async function (entry) {
-      try {
-        const address = lapsheet.root + context.run.files + entry.path;
-        const answer = await fetch(address, { cache: "no-store", signal: context.closed });
-        if (!answer.ok) {
-          return { problem: answer.status === 404 ? "missing (404)" : "not to be had (" + answer.status + ")" };
-        }
-        const coding = answer.headers.get("content-encoding");
-        if (coding && entry.path.endsWith(".gz")) {
-          const told = `sent with Content-Encoding ${coding}: the browser unpacked it`;
-          return { problem: told + ", and its bytes cannot be compared" };
-        }
-        return { bytes: new Uint8Array(await answer.arrayBuffer()) };
-      } catch {
-        return { problem: "could not be downloaded" };
-      }
-    };
-    // What was published has one file for many samples.
-    return function (entry) {
-      if (!seen.has(entry.path)) {
-        seen.set(entry.path, get(entry));
-      }
-      return seen.get(entry.path);
-    };
-  }
-
-  /* The files that the reader picked, known by their SHA-256; what has none of a known file is told by name. */
-  function picked(context) {
-    const bytes = new Map();
-    const strangers = [];
-    const known = new Set(needed(context).map((entry) => entry.sha256));
-    return {
-      add: async function (files) {
-        const names = new Set(needed(context).map((entry) => entry.path.split("/").at(-1)));
-        for (const file of [...files].filter((one) => names.has(one.name))) {
-          const content = new Uint8Array(await file.arrayBuffer());
-          const sha256 = await lapsheet.proof.sha256(content);
-          if (known.has(sha256)) {
-            bytes.set(sha256, content);
-          } else {
-            strangers.push({ path: file.webkitRelativePath || file.name, content });
-          }
-        }
-      },
-      found: () => needed(context).filter((entry) => bytes.has(entry.sha256)).length,
-      source: async function (entry) {
-        if (bytes.has(entry.sha256)) {
-          return { bytes: bytes.get(entry.sha256) };
-        }
-        const placed = strangers.findLast((one) => one.path.endsWith("/" + entry.path) || one.path === entry.path);
-        if (placed) {
-          return { bytes: placed.content };
-        }
-        const alike = strangers.some((one) => one.path === entry.path.split("/").at(-1));
-        return { problem: alike ? "not among the picked files: one of its name has another SHA-256" : "not picked" };
-      },
-    };
-  }
-
   const exact = (context, value) =>
-    value === undefined
-      ? "–"
+    typeof value !== "number"
+      ? (value ?? "–")
       : [
           el("span", { class: "ls-value" }, lapsheet.format.show(context.kind, value)),
           el("span", { class: "ls-spread" }, value + " " + context.kind.unit),
@@ -92,26 +31,35 @@
       : plural(files.length, "file") + ": bytes match";
   }
 
-  const said = (ok, words) =>
-    el("p", { class: "ls-verify-verdict " + (ok ? "ls-verify-yes" : "ls-verify-no") }, words);
+  const said = (kind, words) => el("p", { class: "ls-verify-verdict ls-verify-" + kind }, words);
 
-  function verdict(report) {
+  /* The verdict: its kind ("yes", "part" where something is not vouched for, "no"), and its words. */
+  function verdict({ row }, report) {
     const yes = plural(report.count, "file") + " have the recorded SHA-256";
+    // A tier comes from all rows of its group, and a band from a pair of them.
+    const open = row.tier === null && row.band === null ? "" : " Not checked: tier and noise band.";
+    if (report.ok && !report.vouched) {
+      const told = "Agrees with the files shown here, but nothing vouches for them yet: the run goes on, and no ";
+      return ["part", told + "SHA-256 of samples.jsonl is recorded." + open];
+    }
     if (report.ok && report.how === "recomputed") {
-      return `Verified: ${yes}, and the figure recomputed from the raw bytes is the one shown.`;
+      return ["yes", `Verified: ${yes}, and the figure recomputed from the raw bytes is the one shown.${open}`];
     }
     if (report.ok && report.how) {
-      return `Verified as far as it can be: ${yes}, and the figure re-read from the raw files is the one shown.`;
+      const told = `Verified as far as it can be: ${yes}, and the figure re-read from the raw files is the one shown.`;
+      return ["yes", told + open];
     }
     if (report.ok) {
-      return `The bytes match: ${yes}. The figure was not computed again.`;
+      return ["yes", `The bytes match: ${yes}. The figure is the stored one, and was not computed again.${open}`];
     }
-    const values = report.each.filter((one) => one.problem).length + report.sums.filter((sum) => !sum.ok).length;
+    const values = report.each.filter((one) => one.problem).length;
+    const sums = report.sums.filter((sum) => !sum.ok).length;
     const told = [
+      report.strangers.length && `${plural(report.strangers.length, "picked file")} not of this figure, or altered`,
       report.bad.length && `${plural(report.bad.length, "file")} of ${report.count} not as recorded`,
-      values && plural(values, "value") + " not as stored",
+      values + sums && plural(values + sums, "value") + " not as stored",
     ].filter(Boolean);
-    return "Not verified: " + (told.join("; ") || "the samples are not those of the figure") + ".";
+    return ["no", "Not verified: " + (told.join("; ") || "no sample has the figure") + "."];
   }
 
   const bad = (words) => el("span", { class: "ls-remark" }, words);
@@ -119,6 +67,13 @@
   function result(context, report) {
     const fine = report.how ? "value agrees" : "bytes match";
     const rows = [
+      ...report.strangers.map(({ name, sha256 }) => [
+        name,
+        bad("unknown"),
+        bad("no file of this figure, or altered: its SHA-256 is " + sha256),
+        "",
+        "",
+      ]),
       ...report.evidence.map((file) => {
         const good = file.entry.sha256 ? "as recorded" : "as shown here";
         return [file.entry.path, file.problem ? bad("differs") : good, fileWords([file]), "", ""];
@@ -131,7 +86,7 @@
         exact(context, one.value),
       ]),
       ...report.sums.map((sum) => [
-        { median: "Median", low: "Lowest", high: "Highest" }[sum.name],
+        sum.name,
         sum.ok ? "value agrees" : bad("value differs"),
         "",
         exact(context, sum.shown),
@@ -140,8 +95,8 @@
     ];
     const found = report.how ? report.how[0].toUpperCase() + report.how.slice(1) : "Computed";
     return [
-      said(report.ok, verdict(report)),
-      table("What was checked", ["Of", "Outcome", "Files", "Stored", found], rows, "ls-verify-table"),
+      said(...verdict(context, report)),
+      table("What was checked", ["Of", "Outcome", "Files", "Shown or stored", found], rows, "ls-verify-table"),
       el(
         "p",
         { class: "ls-note" },
@@ -173,23 +128,29 @@
     const outcome = el("div", {});
     let last = 0;
 
-    async function run(source) {
+    /* `start` resolves to the source of the files. */
+    async function run(start) {
       const mine = ++last;
-      const told = await lapsheet.proof
-        .prove(context, source, function (at, all) {
-          if (mine === last) {
-            status.textContent = `Checking sample ${at} of ${all} …`;
-          }
-        })
-        .then((report) => result(context, report), (error) => [said(false, "Not verified: " + error.message)]);
+      // An older verdict is not one of these files.
+      status.textContent = "Reading the files …";
+      outcome.replaceChildren();
+      const progress = function (at, all) {
+        if (mine === last) {
+          status.textContent = `Checking sample ${at} of ${all} …`;
+        }
+      };
+      const told = await start()
+        .then((source) => lapsheet.proof.prove(context, source, progress))
+        .then((report) => result(context, report), (error) => [said("no", "Not verified: " + error.message)]);
       if (mine === last) {
         status.replaceChildren(told[0]);
         outcome.replaceChildren(...told.slice(1));
       }
     }
 
-    const some = context.accepted.length > 0;
-    const offered = some ? offer(context, run) : el("p", {}, "No accepted sample: there is nothing to verify.");
+    const some = context.row.n > 0;
+    const none = "No accepted sample has this figure: there is nothing to verify.";
+    const offered = some ? offer(context, run) : el("p", {}, none);
     return el(
       "section",
       { class: "ls-verify" },
@@ -210,22 +171,29 @@
     const files = needed(context);
     const size = files.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
     const what = [plural(context.accepted.length, "sample"), plural(files.length, "file"), count(size) + " bytes"];
+    const fresh = async () => lapsheet.sources.download(lapsheet.root + context.run.files, context.closed);
     return [
       el("p", {}, what.join(", ") + ": downloaded from this site, and hashed in this browser. " + why),
-      el("button", { type: "button", class: "ls-verify-run", click: () => run(download(context)) }, "Verify"),
+      el("button", { type: "button", class: "ls-verify-run", click: () => run(fresh) }, "Verify"),
     ];
   }
 
   /* From a file no script may read another file: the reader picks them. */
   function pickers(context, run) {
-    const files = picked(context);
+    const files = needed(context);
+    const source = lapsheet.sources.picked(files);
     const told = el("p", { class: "ls-note" });
-    const input = function (label, folder) {
+    const input = function (label, take, folder) {
       const field = el("input", { type: "file", multiple: true, webkitdirectory: folder });
-      field.addEventListener("change", async function () {
-        await files.add(field.files);
-        told.textContent = `${files.found()} of ${needed(context).length} files are there.`;
-        await run(files.source);
+      field.addEventListener("change", function () {
+        const picks = [...field.files];
+        // The same files, picked again, may have changed.
+        field.value = "";
+        run(async function () {
+          await take(picks);
+          told.textContent = `${source.found()} of ${files.length} files are there.`;
+          return source;
+        });
       });
       return el("label", { class: "ls-verify-pick" }, label, field);
     };
@@ -236,9 +204,9 @@
         "This page was opened from a file, and from there a browser reads no other by itself. Pick the folder of " +
           "the run's files (",
         el("code", {}, context.run.files),
-        "), or the files one by one: they are known by their SHA-256, and do not leave this computer."
+        "), or single files, which are known by their SHA-256. Nothing leaves this computer."
       ),
-      el("p", {}, input("The folder ", true), " ", input("Files ", false)),
+      el("p", {}, input("The folder ", source.folder, true), " ", input("Files ", source.files, false)),
       told,
     ];
   }
