@@ -37,7 +37,8 @@ def table_block(
         wide, narrow = table_heights(grid)
         parts.append(
             f'<div class="ls-block" data-table="{name}"><p class="ls-title">{escape(title)}</p>'
-            f'{controls(grid, title, more)}<div class="ls-stage" style="--ls-wide:{wide}px;--ls-narrow:{narrow}px">'
+            f"{controls(grid, title, more)}"
+            f'<div class="ls-stage" style="--ls-wide:{wide}px;--ls-narrow:{narrow}px">'
             f"{html_table(grid, styles)}</div>{below}{_note(grid)}</div>"
         )
     if also:

@@ -77,14 +77,22 @@ class Calls(ProseCalls):
         rows: str | Sequence[str] = "server",
         columns: str | None = "workload",
         metrics: str | Sequence[str] = ("rps", "p99"),
+        also: str | Sequence[str] = (),
         tiers: bool = True,
         **where: Any,
     ) -> str:
-        """A table of medians, with ranges, tiers and remarks; without ``tiers`` of several series at once."""
+        """A table of medians, with ranges, tiers and remarks; without ``tiers`` of several series at once.
+
+        ``also`` are metrics one click away: each in a table of its own that is closed at first.
+        """
         names, keys = _names(rows), _names(metrics)
 
         def render(entry: Entry) -> str:
-            return table_block(self.page, entry, grids(entry.view, names, columns, keys, where, tiers=tiers))
+            shown, *more = (
+                grids(entry.view, names, columns, these, where, tiers=tiers)
+                for these in [keys, *([key] for key in _names(also))]
+            )
+            return table_block(self.page, entry, shown, more)
 
         return self._hold_block(pin, render)
 

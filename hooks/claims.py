@@ -160,7 +160,8 @@ def _refused(made: Claim, sentence: str, judged: Sequence[_Judged]) -> AnalysisE
     false = any(part.status == "fails" for case in against for part in case.parts)
     extent = ""
     if len(judged) > 1:
-        extent = f" in {'any' if made.in_any else 'all'} of {len(judged)} cases"
+        every = "both cases" if len(judged) == 2 else f"all {len(judged)} cases"
+        extent = f" in {f'any of {len(judged)} cases' if made.in_any else every}"
     told = "; ".join(case.words(verdict=True) for case in against)
     message = f"{'false' if false else 'unsupported'} claim: {_open(sentence)}{extent}. The data says: {told}"
     hint = "Claim what the data says, or use compare() or findings(), which tell whatever it says."

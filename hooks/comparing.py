@@ -17,6 +17,12 @@ from hooks.view import Row, View
 from runner.errors import AnalysisError
 from runner.metrics import METRICS
 
+_WAYS = {
+    "up": ("goes up", "go up"),
+    "down": ("goes down", "go down"),
+    "not told apart": ("cannot be told apart", "cannot be told apart"),
+    "without a claim": ("allows no claim", "allow no claim"),
+}
 Where = Mapping[str, Any]
 Pair = tuple[Row, Row]
 
@@ -90,10 +96,19 @@ def steps_block(view: View, dimension: str, metrics: Sequence[str], where: Where
                 text, way = _step(view, {dimension: below}, {dimension: above}, pair, [a for a, _ in among])
                 items.append(text)
                 ways[way] += 1
-        counts = [f"{count} {way}" for way, count in ways.items()]
-        name = escape(noun(METRICS[metric]))
-        items.append(f"<strong>Of {ways.total()} steps in {name}</strong>: {join_names(counts)}.")
+        items.append(f"<strong>In {escape(noun(METRICS[metric]))}</strong>, {_counted(ways)}.")
     return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
+
+
+def _counted(ways: Counter[str]) -> str:
+    """How many steps went which way: ``2 of 4 steps go down, 1 goes up and 1 cannot be told apart``."""
+    total = ways.total()
+    told = []
+    for place, (way, count) in enumerate(ways.items()):
+        one, several = _WAYS[way]
+        verb = several if count > 1 else one
+        told.append(f"{count} {verb}" if place else f"{count} of {total} step{'s' * (total > 1)} {verb}")
+    return join_names(told)
 
 
 def _step(view: View, below: Where, above: Where, pair: Pair, among: Sequence[Row]) -> tuple[str, str]:

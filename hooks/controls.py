@@ -105,8 +105,8 @@ def _table(grid: Grid, found: Mapping[str, Headroom], styles: Mapping[str, Style
         body.append([head, *cells])
     text = caption(grid).replace(METRICS[METRIC].label, "Head-room", 1)
     note = (
-        ". The control's median over the row's; below it the furthest that samples allow. Below "
-        f"{LITTLE:g}× a row is marked."
+        ". The control's median over the row's; below it the furthest that samples allow. A row is marked "
+        f"where the factor of the medians is below {LITTLE:g}×."
     )
     return framed(text, note, lines([heads]), lines(body))
 
@@ -132,29 +132,37 @@ def controls_block(view: View) -> str:
     rows = controls_of(view)
     if not rows:
         return "<p>This run has no control: nobody asked the upstream directly.</p>"
+    names = {"connections": "Connections", "workers": "Processes"}
+    asked = {name: [view.cases[one["case"]].dimensions.get(name) for one in rows] for name in names}
+    told = [name for name in names if len(set(asked[name])) > 1]
     body = []
     for one in rows:
         case = view.cases[one["case"]]
         place = stop(view, 0, one)
         accepted = [p.value for p in place.points if p.status == "accepted" and p.value is not None]
         moved = drift(accepted)
+        covers = join_names(view.label_html("workload", name) for name in case.covers) or "–"
         counted, rest = counted_and_not(place.points, place.shown)
         body.append(
             row(
                 view.label_html("workload", case.dimensions.get("workload", case.id)),
-                join_names(view.label_html("workload", name) for name in case.covers) or "–",
-                escape(case.dimensions.get("connections", "–")),
-                escape(case.dimensions.get("workers", "–")),
-                f"{figure(one)} ({spread(one)})" if one["n"] else "–",
-                counted,
+                f'<span class="ls-list">{covers}</span>',
+                *(escape(case.dimensions.get(name, "–")) for name in told),
+                f'<span class="ls-value">{figure(one)}</span> <span class="ls-spread">{spread(one)}</span>'
+                if one["n"]
+                else "–",
+                f'<span class="ls-list">{counted}</span>',
                 f"{moved.change * 100:+.1f} %" if moved else "–",
                 rest,
             )
         )
-    heads = ["Control", "Covers", "Connections", "Processes", "Median and range, requests/s"]
+    heads = ["Control", "Covers", *(names[name] for name in told), "Median, requests/s"]
     heads += ["Samples, in the order taken", "First to last", "Attempts that do not count"]
+    same = [
+        f"{names[name].lower()}: {asked[name][0]:,}" for name in names if name not in told and asked[name][0]
+    ]
     text = "The controls: the upstream asked directly, before each round and after the last"
-    return table(text, heads, body, "ls-samples")
+    return table(f"{text} ({', '.join(same)})" if same else text, heads, body, "ls-samples")
 
 
 def controls_beside_block(ours: View, theirs: View) -> str:

@@ -41,7 +41,7 @@ def compared(ours: View, theirs: View) -> list[tuple[str, str, str]]:
         "Samples a case": _samples,
         "A sample": lambda view: seconds(view.run.parameters.duration),
         "Warm-up": lambda view: _asked(view, "warm-up", seconds(view.run.parameters.warmup)),
-        "Order, from seed": lambda view: _asked(view, "seed", str(view.run.parameters.seed)),
+        "Seed of the order": lambda view: _asked(view, "seed", str(view.run.parameters.seed)),
         **{f"CPUs of the {role}": _cpus(role) for role in ("server", "upstream", "generator", "runner")},
         "Processes of the upstream": _upstream,
         "CPUs shared by roles": lambda view: join_names(view.run.layout.shared) or NONE,
@@ -54,7 +54,7 @@ def compared(ours: View, theirs: View) -> list[tuple[str, str, str]]:
             text for key in ("implementation", "version") if (text := view.run.python.get(key))
         ),
         "Load generator": lambda view: f"{view.run.generator.name} {view.run.generator.version}",
-        "Its flags": lambda view: " ".join(view.run.generator.flags),
+        "Flags of the load generator": lambda view: " ".join(view.run.generator.flags),
         "Lock": lambda view: view.run.lock.sha256[:12] if view.run.lock else None,
         "Measured": lambda view: _date(view.run),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hooks.facts import note_words
 from hooks.markup import escape, join_names, sentence
 from runner.model import Layout, Run
 
@@ -36,10 +37,10 @@ def layout_words(layout: Layout) -> str:
         f"{role} on CPU{'s' if len(cpus) != 1 else ''} {_list(cpus)}" for role, cpus in layout.roles.items()
     ]
     words = sentence(join_names(parts)) if parts else "No CPU layout was recorded."
-    if layout.shared:
+    if layout.shared and "share" not in (layout.note or ""):
         words += f" Shared with another role: {join_names(layout.shared)}."
     if layout.note:
-        words += f" {sentence(layout.note)}"
+        words += f" {sentence(note_words(layout.note))}"
     return words
 
 

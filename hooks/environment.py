@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.drawing import cpu_drawing
 from hooks.facts import facts_table, facts_table_html, rows_of
-from hooks.markup import details, escape
+from hooks.markup import details, escape, join_names
 from hooks.view import View
 from runner.model import Run
 
@@ -22,7 +22,7 @@ def software_block(view: View) -> str:
     threads = f", {_count(run.generator.threads, 'thread')} seen" if run.generator.threads else ""
     rows.append(("Load generator", escape(f"{run.generator.name} {run.generator.version}{threads}")))
     if run.generator.flags:
-        rows.append(("Its flags", f"<code>{escape(' '.join(run.generator.flags))}</code>"))
+        rows.append(("Flags of the load generator", f"<code>{escape(' '.join(run.generator.flags))}</code>"))
     if run.upstream is not None:
         rows.append(("Upstream", escape(upstream_words(run))))
     if run.probe is not None:
@@ -34,6 +34,18 @@ def software_block(view: View) -> str:
         listing = facts_table("Installed distributions", sorted(run.packages.items()))
         packages = details(f"{len(run.packages)} installed distributions", listing)
     return facts_table_html("Software", rows) + packages
+
+
+def title_of(view: View) -> str:
+    """The run's title, which is its suite's, with what was chosen of the suite; free text."""
+    chosen = ["load ladder"] if view.run.parameters.ladder else []
+    servers = view.dimensions.get("server", [])
+    if len(servers) < _known(view, "server"):
+        chosen.append(_count(len(servers), "server"))
+        workers = view.dimensions.get("workers", [])
+        if len(workers) > 1:
+            chosen.append(f"{join_names(map(str, workers))} workers")
+    return " · ".join([view.run.title, *([", ".join(chosen)] if chosen else [])])
 
 
 def summary_line(view: View) -> str:
@@ -57,10 +69,14 @@ def summary_line(view: View) -> str:
 
 def _of(view: View, dimension: str) -> str:
     """``3 of 14 servers`` where the run has some of its suite's, whose title speaks of all."""
+    known, count = _known(view, dimension), len(view.dimensions.get(dimension, []))
+    return f"{count} of {_count(known, dimension)}" if known > count else _count(count, dimension)
+
+
+def _known(view: View, dimension: str) -> int:
+    """How many values the suite has, controls apart."""
     beside = {str(c.dimensions.get(dimension)) for c in view.run.cases if c.role == "control"}
-    known = view.run.labels.get(dimension, {}).keys() - beside
-    count = len(view.dimensions.get(dimension, []))
-    return f"{count} of {_count(len(known), dimension)}" if len(known) > count else _count(count, dimension)
+    return len(view.run.labels.get(dimension, {}).keys() - beside)
 
 
 def upstream_words(run: Run) -> str:

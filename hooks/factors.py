@@ -48,8 +48,10 @@ def factor(ratio: Ratio) -> str:
 
 
 def span(ratio: Ratio) -> str:
-    """``3.10–3.92×``, the furthest apart that samples allow."""
+    """``3.10–3.92×``, the furthest apart that samples allow; of a bound only the end that it bounds."""
     low, high = plain(ratio.low), plain(ratio.high)
+    if ratio.bound in ("≥", "≤"):
+        return f"{ratio.bound} {low if ratio.bound == '≥' else high}×"
     return f"{low}–{high}×" if low != high else f"{high}×"
 
 

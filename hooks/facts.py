@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hooks.markup import escape, row, table
 
 _WORDS = {"cpu": "CPU", "cpus": "CPUs", "smt": "SMT", "os": "OS", "libc": "C library", "url": "URL"}
+_NAMES = {
+    "load_at_start": "At the start",
+    "load_1": "load average over 1 minute",
+    "load_5": "load average over 5 minutes",
+    "load_15": "load average over 15 minutes",
+    "cpu_pressure": "time in which something waited for a CPU",
+    "counter_cost_s": "Added to each request by counting it",
+}
+_SHARES = re.compile(r"(?<=shares the CPUs of )(?!the )\w+(?: and \w+)*")
 _WORDS |= {name: name.upper() for name in ("gil", "lto", "numa", "pgo")}
 
 
@@ -33,7 +43,14 @@ def facts_table_html(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     return table(caption, [], (row(escape(name), value) for name, value in rows), "ls-facts")
 
 
+def note_words(message: str) -> str:
+    """A note of a run as a page says it: runs captured earlier name roles without an article."""
+    return _SHARES.sub(lambda roles: " and ".join(f"the {role}" for role in roles[0].split(" and ")), message)
+
+
 def _words(name: str) -> str:
+    if name in _NAMES:
+        return _NAMES[name]
     words = name.replace("_", " ").split()
     if words and words[-1] in ("bytes", "s"):
         words.pop()
@@ -46,6 +63,8 @@ def _show(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float) and abs(value) >= 2**63:
         return str(value)  # of no unit that anything is measured in
+    if isinstance(value, int | float) and name == "cpu_pressure":
+        return f"{100 * value:.3g} % of the last 10 s"
     if isinstance(value, int | float) and name.endswith("_bytes"):
         return f"{value / 2**30:.1f} GiB" if value >= 2**30 else f"{value / 2**20:.1f} MiB"
     if isinstance(value, int | float) and name.endswith("_s"):

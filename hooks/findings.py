@@ -95,32 +95,36 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in rest)
         text += f"; of the same tier, this run cannot tell {names} from {'them' if several else 'it'}"
     text += "."
-    if lower and not several:
-        text += _overlapping(view, leader, lower, bool(rest))
-    last = "" if several or tiered[-1] in small else _last(view, tiered, unit)
-    return f"{head}{text}{last}{_without_tier(view, rows)}"
+    apart = [row for row in tiered if several and row not in small and row not in rest]
+    if 0 < len(apart) <= _NAMED:
+        text += _above(view, apart, unit)
+    elif tiered[-1] not in small:
+        text += "" if several or not lower else _overlapping(view, leader, lower, bool(rest))
+        text += _last(view, tiered, unit)
+    return f"{head}{text}{_without_tier(view, rows)}"
 
 
 def _none_leads(view: View, tiered: list[Row], small: list[Row], unit: str) -> str:
-    """Several figures that cannot be told from nothing: they are counted, and the others are named."""
+    """Several figures that cannot be told from nothing; of many the number, for the table has them all."""
     why = escape(METRICS[small[0]["metric"]].too_small)
-    if len(small) <= _NAMED:
-        names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in small)
-        return f"none leads: {names} {unit} are all {why}"
-    others = join_names(f"{name_of(view, row)} ({_figures(row)} {unit})" for row in tiered if row not in small)
-    if not others:
-        return f"none leads: all {len(small)} are {why}"
-    return f"none leads: {len(small)} of {len(tiered)} are {why}, all but {others}"
+    if len(small) > _NAMED:
+        return f"none leads: {len(small)} of {len(tiered)} are {why}"
+    names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in small)
+    return f"none leads: {names} {unit} are all {why}"
+
+
+def _above(view: View, rows: list[Row], unit: str) -> str:
+    """The few rows that stand apart from those too small to be told from nothing."""
+    names = join_names(f"{name_of(view, row)} with {_figures(row)} {unit}" for row in rows)
+    return f" Above {'is' if len(rows) == 1 else 'are'} {names}."
 
 
 def _overlapping(view: View, leader: Row, lower: list[Row], either: bool) -> str:
     """Rows of lower tiers that are like the leader, and how that can be."""
     names = join_names(f"{name_of(view, row)} ({figure(row)}, tier {row['tier']})" for row in lower)
-    one = len(lower) == 1
-    return (
-        f" {names} {'is' if one else 'are'} of {'a lower tier' if one else 'lower tiers'}, but cannot be told "
-        f"from {name_of(view, leader)}{' either' if either else ''}: a row is tiered by the leader of its own tier."
-    )
+    them = f"{name_of(view, leader)}{' either' if either else ''}"
+    are = "is of a lower tier" if len(lower) == 1 else "are of lower tiers"
+    return f" {names} {are}, but cannot be told from {them}: tiers compare a row with their own leader only."
 
 
 def _unresolved(rows: Sequence[Row]) -> list[Row]:
@@ -133,7 +137,7 @@ def _unresolved(rows: Sequence[Row]) -> list[Row]:
 def alike(leader: Row, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """The rows that this run cannot tell from the leader: those of its tier, and those of lower tiers.
 
-    A row is compared with its own tier's leader only when tiers are formed, because overlap is not transitive.
+    Tiers compare a row with its own tier's leader only, because overlap is not transitive.
     """
     found = [row for row in rows if like(leader, row)]
     return (

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from hooks.cells import figure, spread
 from hooks.context import PageContext
 from hooks.curve_figure import curve_figure
-from hooks.curves import Curve, Plot, curve_table, numbered, stop
+from hooks.curves import Curve, Plot, curve_table, stop
 from hooks.downloads import export_links
 from hooks.factors import doubts
 from hooks.grid import describe_fixed
+from hooks.hues import neutral
 from hooks.markup import details, escape, join_names, row, table
 from hooks.view import Row, View
 from runner.cases import CAPACITY, LADDER
@@ -31,8 +32,8 @@ def is_ladder(view: View) -> bool:
     return any(case.series == LADDER for case in view.run.cases)
 
 
-def ladder_block(page: PageContext, entry: Entry) -> str:
-    """For each configuration: what it shows, the chart, and its figures as tables.
+def ladder_block(page: PageContext, entry: Entry, *, told: bool = False) -> str:
+    """For each configuration: what it shows, unless that is ``told`` already, its chart and its tables.
 
     Raises AnalysisError if the run is no ladder.
     """
@@ -42,12 +43,13 @@ def ladder_block(page: PageContext, entry: Entry) -> str:
         raise AnalysisError(
             f"run {view.id} has no load ladder", "Capture one with `lapsheet run … --ladder`."
         )
-    return "".join(_one(page, entry, key, rungs) for key, rungs in found.items())
+    return "".join(_one(page, entry, key, rungs, told) for key, rungs in found.items())
 
 
 def ladder_words(view: View) -> list[str]:
     """What each ladder of the run shows, as HTML sentences; none for a run without one."""
-    return [item for key, rungs in _ladders(view).items() for item in _words(view, key, rungs)]
+    found = _ladders(view)
+    return [item for key, rungs in found.items() for item in _words(view, key, rungs, len(found) > 1)]
 
 
 def _ladders(view: View) -> dict[Key, dict[int, dict[str, Row]]]:
@@ -104,25 +106,27 @@ def _reached(view: View, case: str, offered: float) -> int:
     )
 
 
-def _words(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> list[str]:
+def _words(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], named: bool) -> list[str]:
+    """Capacity, latencies and knee of a configuration; ``named`` where it is one of several."""
     from runner.ladder import knee
 
-    place = f"<strong>{escape(describe_fixed(view, dict(key)))}</strong>"
+    place = f"<strong>{escape(describe_fixed(view, dict(key)))}</strong>: " if named else ""
     capacity, points = _capacity(view, key), _rungs(view, key, rungs)
     items = []
     if capacity is not None and capacity["n"]:
         items.append(
-            f"{place}: {figure(capacity)} requests/s ({spread(capacity)}) in a closed loop, its capacity."
+            f"{place}<strong>Capacity</strong>: {figure(capacity)} requests/s ({spread(capacity)}) "
+            "in a closed loop."
         )
     measured = [rung for rung in points if rung.n]
     if not measured:
-        return [*items, f"{place}: no load has an accepted sample, so nothing can be said."]
+        return [*items, f"{place}No load has an accepted sample, so nothing can be said."]
     low, high = rungs[measured[0].load]["open_p99"], rungs[measured[-1].load]["open_p99"]
     items.append(
-        f"{place}: the open-loop p99 is {figure(low)} ms ({spread(low)}) at {measured[0].load} % of the "
-        f"capacity and {figure(high)} ms ({spread(high)}) at {measured[-1].load} %."
+        f"{place}<strong>Open-loop p99</strong>: {figure(low)} ms ({spread(low)}) at {measured[0].load} % of "
+        f"the capacity and {figure(high)} ms ({spread(high)}) at {measured[-1].load} %."
     )
-    items.append(f"{place}: {_knee_words(knee(points), measured)}")
+    items.append(f"{place}<strong>Knee</strong>: {_knee_words(knee(points), measured)}")
     return items
 
 
@@ -131,18 +135,20 @@ def _knee_words(found: Knee | None, measured: Sequence[Rung]) -> str:
     limited = join_names(f"{rung.load} %" for rung in measured if rung.limited)
     note = f" At {limited} the load generator or the upstream was at its limit, which decides no knee."
     if not told:
-        return f"no knee can be named.{note}"
+        return f"none can be named.{note}"
     if found is None:
-        text = f"no knee up to {told[-1].load} % of the capacity."
+        text = f"none up to {told[-1].load} % of the capacity."
     else:
         after = (
             f", the next above {found.before} %" if found.before is not None else ", the lowest that tells"
         )
-        text = f"the knee is at {found.load} % of the capacity{after}: {escape(found.reason)}."
+        text = f"at {found.load} % of the capacity{after}: {escape(found.reason)}."
     return f"{text}{note if limited else ''}"
 
 
-def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[str, Row]]) -> str:
+def _one(
+    page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[str, Row]], told: bool
+) -> str:
     from runner.ladder import knee
 
     view = entry.view
@@ -150,7 +156,7 @@ def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[
     curves = [
         Curve(
             METRICS[metric].label.removesuffix(" latency (open loop, corrected)"),
-            numbered(position),
+            neutral(position),
             [stop(view, load, rows[metric]) for load, rows in rungs.items() if metric in rows],
         )
         for position, metric in enumerate(PERCENTILES)
@@ -165,11 +171,12 @@ def _one(page: PageContext, entry: Entry, key: Key, rungs: Mapping[int, Mapping[
     )
     found = knee(_rungs(view, key, rungs))
     chart = curve_figure(plot, f"{view.id}-ladder", _mark(found) if found else ())
-    items = "".join(f"<li>{item}</li>" for item in _words(view, key, rungs))
+    items = [] if told else [f"<li>{item}</li>" for item in _words(view, key, rungs, named=False)]
+    words = f'<ul class="ls-findings">{"".join(items)}</ul>' if items else ""
     text = curve_table(plot) + export_links(page, entry)
     return (
         f'<div class="ls-block"><p class="ls-title">{escape(plot.title)}</p>'
-        f'<ul class="ls-findings">{items}</ul>{page.figure(view, chart)}{_table(view, key, rungs, found)}'
+        f"{words}{page.figure(view, chart)}{_table(view, key, rungs, found)}"
         f"{details('Every sample as a table', text)}{_rule()}</div>"
     )
 
@@ -208,39 +215,36 @@ def _mark(found: Knee) -> list[dict[str, Any]]:
 def _table(view: View, key: Key, rungs: Mapping[int, Mapping[str, Row]], found: Knee | None) -> str:
     """One row a load: what was offered and achieved, and the percentiles."""
     by_load = {rung.load: rung for rung in _rungs(view, key, rungs)}
-    remarked = any(doubts(*rows.values()) for rows in rungs.values())
+    counts = {one["n"] for rows in rungs.values() for one in rows.values()}
     body = []
     for load, rows in rungs.items():
         rung = by_load.get(load)
         offered = rung.offered if rung is not None else None
         known = rung is not None and rung.reached is not None
         reached = f"{rung.reached} of {rung.n} samples" if rung is not None and known else "–"
-        told = escape("; ".join(doubts(*rows.values()))) or "–"
+        remark = "; ".join(doubts(*rows.values()))
+        told = f' <span class="ls-remark">{escape(remark)}</span>' if remark else ""
         knee = ' <span class="ls-tier">the knee</span>' if found and found.load == load else ""
         body.append(
             row(
                 f"{load} %{knee}",
                 METRICS["rps"].show(offered) if offered is not None else "–",
-                _cell(rows.get("rps")),
-                reached,
-                *(_cell(rows.get(metric)) for metric in PERCENTILES),
-                *([told] if remarked else []),
+                _cell(rows.get("rps"), len(counts) > 1),
+                f"{reached}{told}",
+                *(_cell(rows.get(metric), len(counts) > 1) for metric in PERCENTILES),
             )
         )
     heads = ["Load", "Offered, requests/s", "Achieved, requests/s", "Rate reached in"]
-    heads += [f"{METRICS[metric].label.split(' ')[0]} (open loop), ms" for metric in PERCENTILES]
-    return table(
-        f"Load ladder ({describe_fixed(view, dict(key))}): medians with range and number of samples",
-        [*heads, *(["Remarks"] if remarked else [])],
-        body,
-        "ls-samples",
-    )
+    heads += [f"{METRICS[metric].label.split(' ')[0]}, ms" for metric in PERCENTILES]
+    text = f"Load ladder ({describe_fixed(view, dict(key))}): medians with range, latencies of the open loop"
+    if len(counts) == 1:
+        text += f", n = {counts.pop()}"
+    return table(text, heads, body, "ls-samples")
 
 
-def _cell(one: Row | None) -> str:
+def _cell(one: Row | None, counted: bool) -> str:
+    """A median with its range; ``counted`` where not all have as many samples."""
     if one is None or not one["n"]:
         return "–"
-    return (
-        f'<span class="ls-value">{figure(one)}</span> '
-        f'<span class="ls-spread">{spread(one)} · n = {one["n"]}</span>'
-    )
+    count = f" · n = {one['n']}" if counted else ""
+    return f'<span class="ls-value">{figure(one)}</span> <span class="ls-spread">{spread(one)}{count}</span>'

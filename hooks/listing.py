@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hooks.catalogue import Catalogue, Entry
 from hooks.context import PageContext
-from hooks.environment import summary_line
+from hooks.environment import summary_line, title_of
+from hooks.facts import note_words
 from hooks.markup import escape, row, sentence, table
 from runner.model import Run
 
@@ -70,7 +71,7 @@ def banner(entry: Entry) -> str:
         words.append("Imported from another tool's output.")
     elif run.origin == "published":
         words.append("Published by others, not measured here; there is no raw data behind the figures.")
-    words += [note.message for note in run.warnings]
+    words += [note_words(note.message) for note in run.warnings]
     if not words:
         return ""
     items = "".join(f'<div role="listitem">{escape(sentence(word))}</div>' for word in words)
@@ -82,7 +83,7 @@ def summary_block(page: PageContext, entry: Entry) -> str:
     view = entry.view
     return (
         '<div class="ls-summary"><p class="ls-summary-title">'
-        f"{page.link(entry.url, f'<bdi>{escape(view.run.title)}</bdi>')}</p>"
+        f"{page.link(entry.url, f'<bdi>{escape(title_of(view))}</bdi>')}</p>"
         f"<p>{escape(summary_line(view))}. {dated(view.run)}"
         f"{f' · {escape(entry.note)}' if entry.note else ''}</p>{banner(entry)}</div>"
     )
@@ -103,7 +104,7 @@ def state_words(run: Run) -> str:
 
 def _row(page: PageContext, entry: Entry, second: str) -> str:
     view = entry.view
-    name = page.link(entry.url, f"<bdi>{escape(view.run.title)}</bdi>")
+    name = page.link(entry.url, f"<bdi>{escape(title_of(view))}</bdi>")
     badge = ' <span class="ls-badge">local, not published</span>' if entry.local else ""
     return row(
         f'{name}{badge}<br><code class="ls-id">{escape(view.id)}</code>',

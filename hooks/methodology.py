@@ -11,7 +11,7 @@ from hooks.attempts import Outcast
 from hooks.cells import figure, percent
 from hooks.drawing import cpu_drawing
 from hooks.environment import attempt_words, probe_words, software_block, upstream_words
-from hooks.facts import facts_table, rows_of, seconds
+from hooks.facts import facts_table, note_words, rows_of, seconds
 from hooks.markup import details, escape, row, sentence, table
 from hooks.probing import probe_limits
 from hooks.tables import heading
@@ -60,8 +60,8 @@ def _parameters(view: View) -> str:
     rows = [
         ("Suite", f"{run.suite} ({run.suite_file.name}, SHA-256 {run.suite_file.sha256})"),
         ("Captured", f"{run.created:%Y-%m-%d %H:%M} UTC" + (_until(view) if run.finished else "")),
-        ("Servers", ", ".join(view.label("server", name) for name in asked.servers)),
-        ("Workloads", ", ".join(view.label("workload", name) for name in asked.workloads)),
+        ("Servers", " · ".join(view.label("server", name) for name in asked.servers)),
+        ("Workloads", " · ".join(view.label("workload", name) for name in asked.workloads)),
         ("Workers", ", ".join(map(str, view.dimensions.get("workers", asked.workers)))),
         ("Connections", ", ".join(map(str, view.dimensions.get("connections", [asked.connections])))),
         ("Load", loop),
@@ -85,7 +85,7 @@ def _helpers(view: View) -> list[tuple[str, str]]:
         rows.append(("Upstream", f"{upstream_words(run)}; one for the whole run"))
     controls = [case for case in run.cases if case.role == "control"]
     if controls:
-        names = ", ".join(
+        names = " · ".join(
             view.label("workload", case.dimensions.get("workload", case.id)) for case in controls
         )
         rows.append(("Controls", f"{names}: straight to the upstream, before each round and after the last"))
@@ -93,7 +93,7 @@ def _helpers(view: View) -> list[tuple[str, str]]:
         rows.append(("Probe", probe_words(run)))
     sizes = body_sizes(run)
     if sizes:
-        told = ", ".join(f"{view.label('workload', name)}: {size:,} bytes" for name, size in sizes.items())
+        told = " · ".join(f"{view.label('workload', name)}: {size:,} bytes" for name, size in sizes.items())
         rows.append(("Request bodies", told))
     fired = view.attempts.checks["timeouts", "failed"]
     looked = fired + view.attempts.checks["timeouts", "ok"]
@@ -242,7 +242,7 @@ def _noise(view: View) -> str:
 def _limits(view: View) -> str:
     """What the run itself says against its figures."""
     run = view.run
-    items = [note.message for note in run.warnings]
+    items = [note_words(note.message) for note in run.warnings]
     items += [f"{run.generator.name}: {note.message}" for note in run.generator.notes]
     if run.layout.shared and not any(note.code == "shared-cpus" for note in run.warnings):
         items.append("Roles share CPUs, so the load generator takes time from the server.")

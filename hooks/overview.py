@@ -7,8 +7,9 @@ from hooks.cells import figure
 from hooks.chart_blocks import chart_block
 from hooks.claims_tiers import possible_rivals
 from hooks.context import PageContext
-from hooks.environment import summary_line
+from hooks.environment import summary_line, title_of
 from hooks.factors import plain, row_ratio
+from hooks.facts import note_words
 from hooks.findings import alike, groups, like, name_of, place_of
 from hooks.grid import grids
 from hooks.listing import dated
@@ -27,12 +28,12 @@ def overview_block(page: PageContext, entry: Entry, metric: str) -> str:
     what, _, machine = summary_line(view).partition("; ")
     parameters = view.run.parameters
     sampled = f"{parameters.repeats} samples of {parameters.duration:g} s a case, in shuffled rounds"
-    cautions = "".join(f"<li>{escape(sentence(note.message))}</li>" for note in view.run.warnings)
+    cautions = "".join(f"<li>{escape(sentence(note_words(note.message)))}</li>" for note in view.run.warnings)
     shown = "".join(f"<li>{_shown(view, key, rows)}</li>" for key, rows in groups(view, metric))
     items = [
         (
             "Measured",
-            f"<p>{page.link(entry.url, f'<bdi>{escape(view.run.title)}</bdi>')}: {escape(what)}, "
+            f"<p>{page.link(entry.url, f'<bdi>{escape(title_of(view))}</bdi>')}: {escape(what)}, "
             f"{escape(sampled)}.</p>",
         ),
         ("On", f"<p>{escape(machine)}. {escape(dated(view.run))}.</p><ul>{cautions}</ul>"),
@@ -60,9 +61,10 @@ def _shown(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     else:
         text = f"{name_of(view, leader)} leads with {figure(leader)} {unit}"
     if rest or lower:
-        told = [_few(view, rest, "other", " of its tier")] if rest else []
-        told += [_few(view, lower, "row", " of a lower tier")] if lower else []
-        text += f"; this run cannot tell {' and '.join(told)} from it"
+        below = f"{_few(view, lower, 'others')}, of a lower tier,"
+        told = f"{_few(view, rest, 'others')} of its tier" if rest else below
+        text += f"; this run cannot tell {told} from it"
+        text += f", nor {below.removesuffix(',')}" if rest and lower else ""
     if last["tier"] != leader["tier"]:
         top, bottom = (leader, last) if metric.better == "higher" else (last, leader)
         found = None if like(leader, last) else row_ratio(top, bottom)
@@ -71,8 +73,6 @@ def _shown(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
     return f"{head}{text}."
 
 
-def _few(view: View, rows: list[Row], noun: str, where: str) -> str:
+def _few(view: View, rows: list[Row], noun: str) -> str:
     """The names of one or two rows; of more, their number."""
-    if len(rows) < 3:
-        return f"{join_names(name_of(view, row) for row in rows)}{where}"
-    return f"{len(rows)} {noun}s{where}"
+    return join_names(name_of(view, row) for row in rows) if len(rows) < 3 else f"{len(rows)} {noun}"

@@ -18,13 +18,13 @@ from hooks.chart_blocks import chart_block
 from hooks.context import PageContext
 from hooks.controls import headroom_block
 from hooks.downloads import downloads_block, export_links
-from hooks.environment import summary_line
+from hooks.environment import summary_line, title_of
 from hooks.figures import script, source
 from hooks.findings import findings_block
 from hooks.grid import grids
 from hooks.ladders import is_ladder, ladder_block
 from hooks.listing import banner, dated
-from hooks.markup import escape
+from hooks.markup import escape, sentence
 from hooks.methodology import sections
 from hooks.published import published_sections
 
@@ -33,7 +33,7 @@ METRICS = ("rps", "p99")
 _CACHED = "page"
 PROBE_METRICS = ("probe_headers_p50", "probe_headers_p99", "probe_gap_p50")
 # They would make the index that every page loads grow with every run.
-META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation"]}
+META: Mapping[str, Any] = {"search": {"exclude": True}, "hide": ["navigation", "toc"]}
 
 Heading = dict[str, Any]
 """An entry of the table of contents, as MkDocs takes it: level, id, name, children."""
@@ -98,7 +98,7 @@ def _render(page: PageContext, entry: Entry) -> RunPage:
     rows, columns = axes(entry)
     metrics = [key for key in METRICS if key in view.metrics] or view.metrics[:1]
     if is_ladder(view):
-        add("Results", ladder_block(page, entry))
+        add("Results", ladder_block(page, entry, told=True))
     elif metrics and rows:
         those = grids(view, rows, columns, metrics, {})
         add("Results", table_block(page, entry, those))
@@ -133,9 +133,9 @@ def axes(entry: Entry) -> tuple[list[str], str | None]:
 def _head(entry: Entry) -> str:
     view = entry.view
     pins = f" · pinned as {escape(', '.join(entry.pins))}" if entry.pins else ""
-    note = f"<p>{escape(entry.note)}</p>" if entry.note else ""
+    note = f"<p>{escape(sentence(entry.note))}</p>" if entry.note else ""
     return (
-        f'<h1 id="run"><bdi>{escape(view.run.title)}</bdi></h1>'
+        f'<h1 id="run"><bdi>{escape(title_of(view))}</bdi></h1>'
         f'<p class="ls-lead"><code class="ls-id">{escape(view.id)}</code>{pins}<br>'
         f"{escape(summary_line(view))}. {dated(view.run)}.</p>"
         f"{note}{banner(entry)}"

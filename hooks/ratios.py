@@ -125,7 +125,7 @@ def _span_words(view: View, rows: str, title: str, cells: Mapping[str | int, Pai
     least, most = (f"{factor(firm[value])} ({_row_name(view, rows, value)})" for value in (low, high))
     if len(firm) == 1:
         return f"{head}{least}.{out}"
-    of_all = f"over {len(firm)} numbers of {rows}" if rows.endswith("s") else f"over {len(firm)} {rows}s"
+    of_all = f"over {len(firm)} rows" if rows.endswith("s") else f"over {len(firm)} {rows}s"
     if times(firm[low].value) == times(firm[high].value):
         return f"{head}{times(firm[low].value)} throughout, {escape(of_all)}.{out}"
     return f"{head}from {least} to {most}, {escape(of_all)}.{out}"

@@ -236,7 +236,7 @@ def _notes(
         notes.append(f"{' and '.join(sharing)} share {what}")
     if RUNNER in shared:
         hosts = [role for role in roles if set(given[role]) & set(given[RUNNER])]
-        notes.append(f"the runner shares the CPUs of {' and '.join(hosts)}")
+        notes.append(f"the runner shares the CPUs of {' and '.join(f'the {host}' for host in hosts)}")
     owners: dict[tuple[int, int], set[str]] = {}
     for role in roles:
         for cpu in given[role]:

@@ -222,7 +222,7 @@ def test_claim_holds_in_every_case_left_open() -> None:
     )
     with pytest.raises(AnalysisError, match="tiers hold within one group, and workload varies"):
         claim(grid(), "top_tier", {"workers": 4})
-    told = r"false claim: a .* in all of 4 cases\. The data says: post · 1 worker: 140\.0 .*does not hold\)$"
+    told = r"false claim: a .* in all 4 cases\. The data says: post · 1 worker: 140\.0 .*does not hold\)$"
     with pytest.raises(AnalysisError) as caught:
         claim(grid(), "faster", {"server": "a", "than": "b"})
     assert re.search(told, caught.value.message), caught.value.message
@@ -499,7 +499,8 @@ def findings(view: View) -> str:
 def test_findings_name_leader_tier_factor_and_noise(plain: View) -> None:
     found = findings(plain)
     assert (
-        "get, throughput: even leads with 1,004 (994.0–1,014) requests/s; this run cannot tell Fast" in found
+        "get, throughput: even leads with 1,004 (994.0–1,014) requests/s; of the same tier, this run cannot "
+        "tell Fast" in found
     )
     assert (
         "Last of 3 tiers comes last with 250.0 requests/s: a factor of 4.02 (samples allow 3.94–4.10×)"
@@ -509,15 +510,18 @@ def test_findings_name_leader_tier_factor_and_noise(plain: View) -> None:
     assert "25 samples taken: 25 accepted, 0 rejected" in found
 
 
-def test_findings_call_nobody_alone_whom_a_lower_tier_reaches() -> None:
+def test_findings_name_the_row_of_a_lower_tier_that_reaches_the_leader() -> None:
     """c belongs to b's tier, and its widest sample reaches a, which b does not."""
     run = measured({"a": [100, 101, 104], "b": [90, 91, 92], "c": [80, 85, 101]}, repeats=3)
     view = view_of(run)
     tiers = {row["case"]: row["tier"] for row in view.rows("rps")}
     assert list(tiers.values()) == [1, 2, 2]
     found = findings(view)
-    assert "a leads with 101.0 (100.0–104.0) requests/s; this run cannot tell c (85.00) from it." in found
-    assert "Last of" not in found
+    assert (
+        "a is alone in the first tier with 101.0 (100.0–104.0) requests/s. c (85.00, tier 2) is of a lower "
+        "tier, but cannot be told from a: tiers compare a row with their own leader only. Last of 2 tiers "
+        "comes c with 85.00 requests/s; no factor, because this run cannot tell the two apart." in found
+    )
 
 
 def test_findings_name_nobody_first_above_a_floor() -> None:

@@ -50,7 +50,7 @@ def test_two_cpus_are_one_each_and_the_runner_sits_with_the_generator() -> None:
     assert layout.roles == {"server": [0], "generator": [1], "runner": [1]}
     assert layout.shared == ["runner"]
     assert shape(layout) == "server 1, generator 1, runner shared"
-    assert "the runner shares the CPUs of generator" in layout.note
+    assert "the runner shares the CPUs of the generator" in layout.note
 
 
 def test_three_roles_on_two_cpus_leave_the_server_alone() -> None:

@@ -78,9 +78,12 @@
     return (ratio.bound + " " + plain(ratio.value) + "×").trim();
   }
 
-  /* `3.10–3.92×`, the furthest apart that samples allow */
+  /* `3.10–3.92×`, the furthest apart that samples allow; of a bound only the end that it bounds */
   function span(ratio) {
     const [low, high] = [plain(ratio.low), plain(ratio.high)];
+    if (ratio.bound) {
+      return ratio.bound + " " + (ratio.bound === "≥" ? low : high) + "×";
+    }
     return (low === high ? high : low + "–" + high) + "×";
   }
 
