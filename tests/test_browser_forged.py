@@ -105,7 +105,7 @@ def hashed(path: str, data: bytes) -> dict[str, Any]:
 def forged(site: Builder, tmp_path: Path) -> Iterator[Callable[[str], tuple[Forgery, str]]]:
     """A copy of a run's part of the site to forge, and its address."""
     folder = tmp_path / "site"
-    ignored = shutil.ignore_patterns("*.csv", *(run for run in CAPTURED if run != PUBLISHED))
+    ignored = shutil.ignore_patterns(*(run for run in CAPTURED if run != PUBLISHED))
     shutil.copytree(site.site, folder, ignore=ignored)
     with served(folder) as url:
         yield lambda run: (Forgery(folder, run), f"{url}runs/{run}/")

@@ -83,8 +83,10 @@
     }
     const told = ({ median, low, high, n, tier }) => JSON.stringify(n ? [median, low, high, n, tier || null] : [n]);
     const alike = told(shown) === told(row) && shown.text === text;
-    const exact = (one, words) => `${words} (${one.median}, ${one.low} to ${one.high}, n = ${one.n}, tier ${one.tier || "none"})`;
-    return [{ name: "In the table", shown: exact(shown, shown.text), value: exact(row, text), ok: alike }];
+    // Figures that differ may look alike.
+    const exact = (one) => ` (${one.median}, ${one.low} to ${one.high}, n = ${one.n}, tier ${one.tier || "none"})`;
+    const [there, here] = alike ? ["", ""] : [exact(shown), exact(row)];
+    return [{ name: "In the table", shown: shown.text + there, value: text + here, ok: alike }];
   }
 
   lapsheet.series = { wrong, shown, beside };
