@@ -115,10 +115,11 @@ PAGES = {
     "ladder.md": '# Ladder\n\n{{ table("ladder", rows="load", columns=None, metrics=["open_p99", "rps"], '
     'tiers=False) }}\n\n{{ table("ladder", rows="server", columns="workload", metrics=["rps", "p50"], '
     'load="capacity") }}\n',
-    "chart.md": '# Chart\n\n{{ chart("real", metric="p99") }}\n',
+    "chart.md": '# Chart\n\n{{ chart("nagle", kind="against", x="workers", metric="rps", rows="server", '
+    'columns="workload") }}\n',
     "many.md": '# Many\n\n{{ table("many") }}\n',
 }
-REAL = {"real": "ref-rest-one-worker", "ladder": "ref-rest-ladder"}
+REAL = {"real": "ref-rest-one-worker", "ladder": "ref-rest-ladder", "nagle": "ref-nagle"}
 """Pin → run of this repository."""
 
 

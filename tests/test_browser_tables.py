@@ -473,7 +473,8 @@ def test_notes_of_a_real_ladder_are_the_builds(visit: Any, address: str) -> None
     })"""
     given = table.block.locator("> .ls-note").first.text_content()
     own = table.page.evaluate(script)
-    assert own.partition(". ")[2] == given.partition(". ")[2] != ""
+    # No band is known of any metric, so their order does not matter.
+    assert own == given
     assert given.startswith("Noise band: unknown (no configuration was measured twice).")
     assert "tiers" not in given
 
