@@ -12,6 +12,8 @@ from typing import Any
 
 PHONE = 358
 """The width of a figure on a small phone, in CSS pixels."""
+NARROW = 640
+"""A figure that is not this wide (CSS pixels) is drawn as on a phone; lapsheet.css has the same width."""
 TITLE: dict[str, Any] = {"standoff": 8, "font": {"size": 13}}
 _PAD = 0.04
 # Mantissas of the ticks of a logarithmic axis, the densest first.
@@ -20,10 +22,13 @@ _MANTISSAS = [range(1, 10), (1, 2, 5), (1, 3), (1,)]
 _NARROW, _OTHER, _WIDE, _FULL = 4.6, 7.4, 9.6, 13.5
 
 
-def linear(values: Collection[float], count: int, *, zero: bool = True) -> dict[str, Any]:
+def linear(
+    values: Collection[float], count: int, *, zero: bool = True, beyond: bool = False
+) -> dict[str, Any]:
     """The parts of a Plotly axis that holds these values, with at most ``count`` steps between its ticks.
 
-    It begins at zero, unless there are values below or ``zero`` is False.
+    It begins at zero, unless there are values below or ``zero`` is False; ``beyond`` ends it at a tick past
+    the data.
     """
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     low = min(0.0, low) if zero else low
@@ -33,6 +38,8 @@ def linear(values: Collection[float], count: int, *, zero: bool = True) -> dict[
     rough = (last - first) / count
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10, 20) if power * factor >= rough * (1 - 1e-9))
+    if beyond:
+        last = step * math.ceil((high + pad / 2) / step)
     steps = range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)
     ticks = [round(place * step, 12) for place in steps]
     axis = _axis("linear", (first, last), ticks, [number(tick) for tick in ticks])
@@ -84,10 +91,15 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def fitting(texts: Sequence[str], margin: float, most: int = 5) -> int:
-    """How many labels as wide as the widest of these fit side by side on a phone, beside the margins."""
+def fitting(texts: Sequence[str], room: float, most: int) -> int:
+    """How many labels as wide as the widest of these fit side by side in ``room`` CSS pixels; at least 2."""
     widest = max(map(pixels, texts), default=0.0) + 12
-    return max(2, min(most, int((PHONE - margin) / widest)))
+    return max(2, min(most, int(room / widest)))
+
+
+def every(texts: Sequence[str], room: float) -> int:
+    """Of evenly spaced labels, every which one to show so that they fit in ``room`` CSS pixels: 1 is all."""
+    return max(1, -(-(len(texts) - 1) // fitting(texts, room, len(texts))))
 
 
 def label_margin(ticks: Sequence[str], gap: float) -> int:

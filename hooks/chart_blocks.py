@@ -45,7 +45,8 @@ def curve_block(
     parts = []
     for plot in plots(entry.view, x, rows, columns, metric, where, page.catalogue.styles):
         figure = curve_figure(plot, _file(entry, metric, f"against-{x}"))
-        parts.append(_block(page, entry, plot.title, figure, _SAMPLES, curve_table(plot)))
+        note = f'<p class="ls-note">{escape(plot.note)}.</p>' if plot.note else ""
+        parts.append(_block(page, entry, plot.title, figure, _SAMPLES, curve_table(plot), note))
     return "".join(parts)
 
 
@@ -88,7 +89,7 @@ def _block(
     text = details(summary, table + export_links(page, entry))
     return (
         f'<div class="ls-block"><p class="ls-title">{escape(title)}</p>'
-        f"{page.figure(entry.view, figure)}{text}{note}</div>"
+        f"{page.figure(entry.view, figure)}{note}{text}</div>"
     )
 
 

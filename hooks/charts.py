@@ -12,7 +12,7 @@ from hooks.figures import Figure, about_figure, base_layout, config
 from hooks.grid import Grid, describe_fixed
 from hooks.hover import Hover, add, attempt_words, columns, drawn, out_words
 from hooks.hues import DEFAULT, Style
-from hooks.markup import escape, plotly_lines, plotly_text
+from hooks.markup import escape, plotly_lines, plotly_text, text_width
 from hooks.tables import heading, swatch
 from hooks.view import Point, Row
 from runner.metrics import METRICS, Metric
@@ -20,7 +20,9 @@ from runner.metrics import METRICS, Metric
 _ROW, _TOP, _BOTTOM, _TICK_LINE = 30, 10, 46, 17
 # Beyond this spread a linear axis would press most rows into its edge.
 _LOG_SPREAD = 25
-_LABEL = 24
+# Names of one line stand above their rows in a narrow figure; where one is longer, all stay beside them.
+_LABEL, _ONE_LINE = 24, 40
+_TICKS, _RIGHT, _NARROW_LEFT = 8, 18, 10
 OUT = "does not count"
 CROSS = {"symbol": "x-thin", "size": 9, "line": {"color": "var(--ls-bad)", "width": 2}}
 """How attempts that do not count are called and drawn, in every chart."""
@@ -66,9 +68,14 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
     data = _traces(lines, metric, hover)
     values = [value for trace in data[1:] for value in trace["x"]]
     log = bool(values) and min(values) > 0 and max(values) / min(values) > _LOG_SPREAD
-    ticks = [_tick(line) for line in lines]
-    margin = {"l": axes.label_margin(ticks, 16), "r": 18, "t": _TOP, "b": _BOTTOM}
-    most = axes.fitting([f"{max(values, default=1):,.0f}"], margin["l"] + margin["r"])
+    above = all(text_width(line.label) <= _ONE_LINE for line in lines)
+    ticks = [_tick(line, _ONE_LINE if above else _LABEL) for line in lines]
+    left = axes.label_margin(ticks, 16)
+    room = (axes.NARROW if above else axes.PHONE) - left - 2 * _RIGHT
+    most = axes.fitting([f"{max(values, default=1):,.0f}"], room, _TICKS)
+    across = axes.logarithmic(values, most) if log else axes.linear(values, most, beyond=True)
+    right = max(_RIGHT, round(axes.pixels(across["ticktext"][-1]) / 2) + 2) if across["ticktext"] else _RIGHT
+    margin = {"l": left, "r": right, "t": _TOP, "b": _BOTTOM}
     row_height = max([_ROW, *(_TICK_LINE * (text.count("<br>") + 1) + 8 for text in ticks)])
     height = _TOP + _BOTTOM + row_height * max(1, len(lines))
     title = heading(metric.key) + (" (log scale)" if log else "")
@@ -79,7 +86,7 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
         hovermode="closest",
         showlegend=False,
         xaxis={
-            **(axes.logarithmic(values, most) if log else axes.linear(values, most)),
+            **across,
             "title": {"text": title, **axes.TITLE},
             "gridcolor": "var(--ls-line)",
         },
@@ -96,6 +103,9 @@ def range_chart(grid: Grid, column: str | int | None, lines: list[Line], name: s
         grid.view, metric.key, chart_title(grid, column), drawn_words(rows, "every sample, range"), name
     )
     spec = {"data": data, "layout": layout, "config": config(), "about": about, "places": hover.places}
+    if above:
+        narrow = axes.PHONE - _NARROW_LEFT - right
+        spec["narrow"] = {"left": _NARROW_LEFT, "every": axes.every(across["ticktext"], narrow)}
     return Figure(spec, f"Chart: {about['title']}", height, words=_words(lines, metric))
 
 
@@ -121,7 +131,7 @@ def _traces(lines: Sequence[Line], metric: Metric, hover: Hover) -> list[dict[st
             ranges["x"] += [drawn(row["low"] * scale), drawn(row["high"] * scale), None]
             ranges["y"] += [y, y, None]
     marker = {"size": 8, "opacity": 0.9, "line": {"color": "var(--ls-paper)", "width": 1}}
-    tick = {"symbol": "line-ns", "size": 17, "color": "var(--ls-ink)"}
+    tick = {"symbol": "line-ns", "size": 14, "color": "var(--ls-ink)"}
     tick["line"] = {"color": "var(--ls-ink)", "width": 2.5}
     data = [
         _trace("range", "lines", ranges, line={"color": "var(--ls-faint)", "width": 6}, hoverinfo="skip"),
@@ -211,10 +221,10 @@ def counted_and_not(points: Sequence[Point], texts: Sequence[str]) -> tuple[str,
     return " · ".join(counted) or "–", "; ".join(rest) or "–"
 
 
-def _tick(line: Line) -> str:
-    """The row's name, and "≥" where its figure is a bound."""
+def _tick(line: Line, width: int) -> str:
+    """The row's name in lines of ``width`` columns, and "≥" where its figure is a bound."""
     sign = f" {floor_sign(line.row).strip()}" if line.row["n"] else ""
-    return f"{'<br>'.join(plotly_lines(line.label, _LABEL))}{sign}"
+    return f"{'<br>'.join(plotly_lines(line.label, width))}{sign}"
 
 
 def _trace(name: str, mode: str, columns: dict[str, list[Any]], **more: Any) -> dict[str, Any]:

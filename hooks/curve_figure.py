@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from hooks.charts import CROSS, OUT, drawn_words
 from hooks.curves import Curve, Plot, Stop
 from hooks.figures import Figure, about_figure, base_layout, config
 from hooks.hover import Columns, Hover, add, attempt_words, columns, drawn, out_words
+from hooks.hues import HUES
 from hooks.markup import plotly_text
 from hooks.tables import heading
 from runner.metrics import METRICS, Metric
@@ -23,6 +25,7 @@ _TICKS = 7
 _MARKER = {"size": 9, "opacity": 0.85, "line": {"color": "var(--ls-paper)", "width": 1}}
 # Where many curves have many samples each, these must not hide the medians.
 _LIGHT = {"size": 4, "opacity": 0.35, "symbol": "circle"}
+_MEDIAN = {"symbol": "line-ew", "size": 17}
 
 
 def curve_figure(
@@ -68,7 +71,8 @@ def curve_figure(
         },
         shapes=list(shapes),
     )
-    about = about_figure(plot.view, plot.metric, plot.title, drawn_words(plot.rows(), "every sample"), file)
+    told = drawn_words(plot.rows(), "every sample") + (f". {plot.note}" if plot.note else "")
+    about = about_figure(plot.view, plot.metric, plot.title, told, file)
     spec = {"data": data, "layout": layout, "config": config(), "about": about, "places": hover.places}
     return Figure(spec, f"Chart: {plot.title}", _HEIGHT, words=_words(plot, metric, texts))
 
@@ -79,21 +83,37 @@ def _traces(
     data: list[dict[str, Any]] = []
     others = columns()
     for number, curve in enumerate(plot.curves):
-        label, samples, medians = plotly_text(curve.label), columns(), columns()
+        label, samples, medians, alone = plotly_text(curve.label), columns(), columns(), columns()
+        # One point makes no line.
+        joined = plot.joined if sum(place.x <= plot.joined for place in curve.stops) > 1 else -math.inf
         for place in curve.stops:
             where = plotly_text(f"{plot.x_title} {stops.get(place.x) or f'{place.x:,}'}")
             number_of = hover.place(f"<b>{label}</b><br>{where}", place.row)
-            _stop(place, number_of, metric, samples, medians, others)
+            _stop(place, number_of, metric, samples, medians if place.x <= joined else alone, others)
         colour = curve.style.colour
-        # Servers of one family share a hue, and their lines may lie on each other.
-        twins = sum(other.style.hue == curve.style.hue for other in plot.curves[:number])
+        # Servers of one family share a hue, and shades are hard to tell; and lines may lie on each other.
+        twins = sum(
+            other.style.hue == curve.style.hue or curve.style.hue >= HUES for other in plot.curves[:number]
+        )
         line = {"color": colour, "width": 2, "dash": _DASHES[twins % len(_DASHES)]}
         shown = {**_MARKER, "color": colour, "symbol": curve.style.symbol}
         shared = {
             **{"type": "scatter", "name": label, "legendgroup": f"curve-{number}"},
             **{"hoverinfo": "text", "cliponaxis": False},
         }
-        data.append({**shared, "mode": "lines", "line": line, "showlegend": light, **medians})
+        if medians["x"]:
+            data.append({**shared, "mode": "lines", "line": line, "showlegend": light, **medians})
+        if alone["x"]:
+            tick = {**_MEDIAN, "color": colour, "line": {"color": colour, "width": 2}}
+            data.append(
+                {
+                    **shared,
+                    "mode": "markers",
+                    "marker": tick,
+                    "showlegend": light and not medians["x"],
+                    **alone,
+                }
+            )
         marker = {**_LIGHT, "color": colour} if light else shown
         data.append({**shared, "mode": "markers", "marker": marker, "showlegend": not light, **samples})
     if others["x"]:
@@ -131,6 +151,8 @@ def _words(plot: Plot, metric: Metric, texts: Sequence[str]) -> str:
     rejected, failed = (sum(row[key] for row in cases) for key in ("rejected", "failed"))
     if outs := out_words(rejected, failed):
         told.append(f"Samples that do not count: {outs}.")
+    if plot.note:
+        told.append(f"{plot.note}.")
     return " ".join([*told, "Its figures follow as a table."])
 
 

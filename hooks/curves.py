@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,8 @@ from hooks import markup
 from hooks.cells import figure, shown, spread
 from hooks.charts import counted_and_not
 from hooks.grid import describe_fixed
-from hooks.hues import DEFAULT, HUES, Style, symbol
-from hooks.markup import escape
+from hooks.hues import DEFAULT, Style, neutral
+from hooks.markup import escape, join_names
 from hooks.near import near
 from hooks.tables import swatch
 from hooks.view import Point, Row, View
@@ -45,7 +46,8 @@ class Curve:
 class Plot:
     """One chart: its title, what ``x`` is called, and its curves, whose unit is that of ``metric``.
 
-    ``y_title`` is for curves of several metrics; empty takes the metric's own.
+    ``y_title`` is for curves of several metrics; empty takes the metric's own. ``joined`` is the last ``x``
+    up to which medians are joined, and ``note`` says why no further.
     """
 
     view: View
@@ -54,6 +56,8 @@ class Plot:
     metric: str
     curves: list[Curve]
     y_title: str = ""
+    joined: float = math.inf
+    note: str = ""
 
     def rows(self) -> list[Row]:
         return [place.row for curve in self.curves for place in curve.stops]
@@ -91,6 +95,10 @@ def plots(
         rest = tuple((name, value) for name, value in dimensions.items() if name not in (x, *rows))
         split.setdefault(rest, []).append(row)
     title = METRICS[metric].label
+    joined, note = math.inf, ""
+    if x == "workers":
+        cases = (view.cases[row["case"]] for part in split.values() for row in part)
+        joined, note = _turns(view, {int(case.dimensions[x]) for case in cases})
     return [
         Plot(
             view,
@@ -98,9 +106,24 @@ def plots(
             x.capitalize(),
             metric,
             _curves(view, x, rows, part, styles),
+            joined=joined,
+            note=note,
         )
         for rest, part in split.items()
     ]
+
+
+def _turns(view: View, workers: Collection[int]) -> tuple[float, str]:
+    """How many workers had a CPU each, and what to say of more: a line to them would claim too much."""
+    cpus = len(view.run.layout.roles.get("server", []))
+    beyond = sorted(count for count in workers if count > cpus)
+    if not cpus or not beyond:
+        return math.inf, ""
+    them = join_names(map(str, beyond))
+    return cpus, (
+        f"No line leads to {them} workers: they share {cpus} CPU{'s' if cpus != 1 else ''}, so their figures "
+        "do not show how a server scales"
+    )
 
 
 def _curves(
@@ -114,16 +137,11 @@ def _curves(
     curves = []
     for number, (key, stops) in enumerate(found.items()):
         label = " · ".join(view.label(name, value) for name, value in zip(rows, key, strict=True))
-        style = numbered(number)
+        style = neutral(number)
         if "server" in rows:
             style = styles.get(str(key[list(rows).index("server")]), DEFAULT)
         curves.append(Curve(label, style, sorted(stops, key=lambda item: item.x)))
     return curves
-
-
-def numbered(number: int) -> Style:
-    """The style of a curve that stands for no server, by its position."""
-    return Style(number % HUES, symbol(number))
 
 
 def curve_table(plot: Plot) -> str:

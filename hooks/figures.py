@@ -39,16 +39,17 @@ class Figure:
 def box(figure: Figure, name: str) -> str:
     """The figure in a page, where ``name`` is its own: legend, static picture, and a button for its file."""
     picture = static_svg(figure.spec, name, figure.label, figure.words)
-    width, scroll = "", ""
+    width, scroll, ends = "", "", ("", "")
     if figure.min_width:
+        ends = '<div class="ls-goes-on">', "</div>"
         width = f"min-width:{figure.min_width}px;"
         scroll = f' role="region" tabindex="0" aria-label="{escape(figure.label)}"'
     return (
-        f'<div class="ls-chart">{legend(figure.spec)}'
+        f'<div class="ls-chart">{legend(figure.spec)}{ends[0]}'
         f'<div class="ls-figure-scroll" data-search-exclude{scroll}>'
         f'<div class="ls-figure" role="group" aria-labelledby="{name}-title" data-figure="{name}"'
         f' style="{width}height:{figure.height}px">'
-        f"{picture}</div></div>"
+        f"{picture}</div></div>{ends[1]}"
         f'<button type="button" class="ls-picture" data-search-exclude data-of="{name}">'
         "Download SVG</button></div>"
     )

@@ -18,9 +18,13 @@ HUES = 8
 _SYMBOLS = ["circle", "diamond", "square", "triangle-up", "cross", "star"]
 
 
+SHADES = 3
+"""The number of neutral ``--ls-hue-N`` after these, for curves that stand for no server."""
+
+
 @dataclass(frozen=True)
 class Style:
-    """``hue`` counts from 0, below `HUES`; ``symbol`` is a Plotly marker symbol."""
+    """``hue`` counts from 0, below `HUES` + `SHADES`; ``symbol`` is a Plotly marker symbol."""
 
     hue: int
     symbol: str
@@ -32,6 +36,11 @@ class Style:
 
 
 DEFAULT = Style(0, "circle")
+
+
+def neutral(number: int) -> Style:
+    """The style of a curve that stands for no server, by its position; the last shade repeats."""
+    return Style(HUES + min(number, SHADES - 1), symbol(number))
 
 
 def symbol(number: int) -> str:

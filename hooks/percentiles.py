@@ -8,9 +8,9 @@ from typing import Any
 
 from hooks import markup
 from hooks.cells import figure, spread
-from hooks.curves import Curve, Plot, numbered, stop
+from hooks.curves import Curve, Plot, stop
 from hooks.grid import Grid, describe_fixed, grids
-from hooks.hues import DEFAULT, Style
+from hooks.hues import DEFAULT, Style, neutral
 from hooks.markup import escape
 from hooks.tables import swatch
 from hooks.view import View
@@ -77,7 +77,7 @@ def _plot(
             continue
         values = dict(zip(grid.row_dimensions, key, strict=True))
         known = "server" in values
-        style = styles.get(str(values["server"]), DEFAULT) if known else numbered(number)
+        style = styles.get(str(values["server"]), DEFAULT) if known else neutral(number)
         curves.append(Curve(grid.row_label(key), style, stops))
     first = next(iter(keys))
     kind = METRICS[first].label.replace("p50 ", "").replace(" p50", "")

@@ -19,21 +19,23 @@ _MIDDLE = 4.6
 def static_svg(spec: dict[str, Any], name: str, title: str, words: str) -> str:
     """The figure ``name`` as an ``<svg>`` that lies over its plot area; labels stand outside of it.
 
-    ``title`` names it to a screen reader and ``words`` tell what it shows, both as text.
+    ``title`` names it to a screen reader and ``words`` tell what it shows, both as text. A spec's "narrow"
+    tells how it is drawn in a narrow figure, by lapsheet.css here and by figure.js in Plotly: names above
+    their rows, ``left`` pixels from the edge, and ``every`` which label of the x axis.
     """
-    layout = spec["layout"]
+    layout, narrow = spec["layout"], spec.get("narrow")
     margin = layout["margin"]
     height = layout["height"] - margin["t"] - margin["b"]
     marks = Marks(name, layout, height)
     for trace in spec["data"]:
         marks.add(trace)
-    box = f"left:{margin['l']}px;top:{margin['t']}px;height:{height}px;"
-    box += f"width:calc(100% - {margin['l'] + margin['r']}px)"
+    box = f"--ls-left:{margin['l']}px;--ls-right:{margin['r']}px;top:{margin['t']}px;height:{height}px"
+    kind = f"ls-static ls-above ls-every-{narrow['every']}" if narrow else "ls-static"
     stretch = f'width="100%" height="{height}" viewBox="0 0 {WIDE} {height}" preserveAspectRatio="none"'
     above = "".join(_shapes(layout, height, below=False))
     shapes = f"<defs>{''.join(marks.shapes.values())}</defs>" if marks.shapes else ""
     return (
-        f'<svg class="ls-static" role="img" aria-labelledby="{name}-title {name}-desc" style="{box}">'
+        f'<svg class="{kind}" role="img" aria-labelledby="{name}-title {name}-desc" style="{box}">'
         f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(words)}</desc>'
         f"{shapes}"
         f'<svg {stretch} class="ls-stretch">{_ground(layout, height)}{"".join(marks.stretched)}{above}</svg>'
@@ -79,7 +81,7 @@ def _shape(shape: dict[str, Any], layout: dict[str, Any], height: float) -> str:
 def _labels(layout: dict[str, Any], height: float) -> str:
     across, down, margin = layout["xaxis"], layout["yaxis"], layout["margin"]
     top = across.get("side") == "top"
-    parts = ['<g text-anchor="middle">']
+    parts = ['<g class="ls-across" text-anchor="middle">']
     for x, text in zip(places(across["tickvals"], across, 100), across["ticktext"], strict=True):
         if x is not None:
             lines = text.split("<br>")
@@ -90,7 +92,7 @@ def _labels(layout: dict[str, Any], height: float) -> str:
     if down.get("title"):
         turned = f"translate({22 - margin['l']} {height / 2:g}) rotate(-90)"
         parts.append(f'<text transform="{turned}">{down["title"]["text"]}</text>')
-    parts.append('</g><g text-anchor="end">')
+    parts.append('</g><g class="ls-names" text-anchor="end">')
     gap = -2 - down.get("ticklabelstandoff", 0)
     for y, text in zip(places(down["tickvals"], down, height, flip=True), down["ticktext"], strict=True):
         if y is not None:

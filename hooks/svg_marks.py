@@ -168,6 +168,7 @@ _OUTLINES: dict[str, Callable[[float], str]] = {
     "triangle-up": lambda r: f"M{-1.15 * r:.2f} {r / 2:g}h{2.31 * r:.2f}L0 {-r:g}z",
     "cross": _cross,
     "star": _star,
+    "line-ew": lambda r: f"M{1.4 * r:g} 0H{-1.4 * r:g}",
     "line-ns": lambda r: f"M0 {1.4 * r:g}V{-1.4 * r:g}",
     "x-thin": lambda r: f"M{-r:g} {-r:g}L{r:g} {r:g}M{-r:g} {r:g}L{r:g} {-r:g}",
 }

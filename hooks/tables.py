@@ -61,7 +61,8 @@ def html_table(grid: Grid, styles: Styles, *, receipts: bool = True) -> str:
         body.append(cells)
     text = caption(grid)
     table = (
-        f'<table class="ls-table"><caption>{escape(text)}. Median; below it the range and number of samples.'
+        f'<table class="ls-table"><caption><span class="ls-told">{escape(text)}. </span>'
+        "Median; below it the range and number of samples."
         f"</caption><thead>{_rows(head)}</thead><tbody>{_rows(body)}</tbody></table>"
     )
     return scroll(table, text)

@@ -160,7 +160,8 @@ def test_plotly_draws_where_the_picture_was_and_shifts_nothing(
         assert [(b["width"], b["height"]) for b in before] == [(b["width"], b["height"]) for b in after]
         assert found.page.evaluate("window.shifts") == []
         pairs = [
-            (RANGE, "use[href$='line-ns-17']", ".trace:nth-child(3) .point"),
+            (RANGE, "use[href$='line-ns-14']", ".trace:nth-child(3) .point"),
+            (RANGE, ".ls-names text", ".ytick text"),
             (SCALING, "use", ".points .point"),
             (PERCENTILES, "text[y]", ".xtick text"),
             (HEATMAP, "g[text-anchor='middle'] > text[x]", ".heatmap-label text, .xtick text"),

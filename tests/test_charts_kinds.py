@@ -13,7 +13,11 @@ import pytest
 from sites import EVIL, Builder, BuildFailed, page_data, pin, table_of, tree
 
 from benchmarks.synthetic import flawed, write_run
+from hooks.curve_figure import curve_figure
+from hooks.curves import plots
+from hooks.loading import load
 from hooks.percentiles import STOPS
+from hooks.view import View
 from runner import analysis, store
 from runner.metrics import METRICS
 from runner.model import Run, Sample
@@ -197,15 +201,37 @@ def test_percentile_curves_say_what_a_median_of_percentiles_is_not(built: Builde
 def test_scaling_is_against_workers(built: Builder, summary: pd.DataFrame) -> None:
     (figure,) = figures(built, "Throughput against workers")
     rows = summary[(summary["metric"] == "rps") & (summary["workload"] == "get_item") & (summary["n"] > 0)]
+    assert not [trace for trace in figure["data"] if trace["mode"] == "lines"]
     drawn = sorted(
         (x, y)
         for trace in figure["data"]
-        if trace["mode"] == "lines"
+        if trace["marker"]["symbol"] == "line-ew"
         for x, y in zip(trace["x"], trace["y"], strict=True)
     )
     expected = sorted(zip(rows["workers"], rows["median"], strict=True))
     assert [x for x, _ in drawn] == [x for x, _ in expected]
     assert [y for _, y in drawn] == pytest.approx([y for _, y in expected], rel=1e-4)
+
+
+def test_workers_that_share_a_cpu_are_not_joined_and_the_chart_says_so(built: Builder) -> None:
+    told = "No line leads to 2 workers: they share 1 CPU, so their figures do not show how a server scales"
+    (figure,) = figures(built, "Throughput against workers")
+    assert figure["about"]["drawn"].endswith(told)
+    assert f'<p class="ls-note">{told}.</p>' in (built.site / "index.html").read_text("utf-8")
+
+
+def test_workers_with_a_cpu_each_are_joined(tmp_path: Any) -> None:
+    def roomy(run: Run, samples: list[Sample]) -> tuple[Run, list[Sample]]:
+        layout = run.layout.model_copy(update={"roles": {**run.layout.roles, "server": [2, 3]}})
+        return run.model_copy(update={"layout": layout}), samples
+
+    write_run(tmp_path, "ref-rest", servers=2, workers=(1, 2), raw=False, mutate=roomy)
+    view = load(tmp_path, ["ref-rest"])["ref-rest"]
+    assert isinstance(view, View)
+    (plot,) = plots(view, "workers", ["server"], None, "rps", {"workload": "get_item"}, {})
+    joined = [trace for trace in curve_figure(plot, "picture").spec["data"] if trace["mode"] == "lines"]
+    assert plot.note == ""
+    assert [trace["x"] for trace in joined] == [[1, 2], [1, 2]]
 
 
 # --- refusals ----------------------------------------------------------------------------------------

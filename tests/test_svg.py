@@ -220,6 +220,14 @@ def test_logarithmic_ticks_are_within_and_not_too_many(low: float, high: float) 
     assert [float(text.replace(",", "")) for text in axis["ticktext"]] == pytest.approx(axis["tickvals"])
 
 
+@pytest.mark.parametrize("high", [3e-7, 0.7, 9.99, 37, 130, 5_400, 6_630, 40_000])
+def test_an_axis_may_end_at_a_tick_past_the_data(high: float) -> None:
+    axis = axes.linear([high / 3, high], 8, beyond=True)
+    assert 5 <= len(axis["tickvals"]) <= 9
+    assert axis["tickvals"][-1] == pytest.approx(axis["range"][1])
+    assert high < axis["range"][1] < high * 1.3
+
+
 def test_axes_of_equal_values_and_of_none_have_a_range() -> None:
     for axis in (axes.linear([], 5), axes.linear([0, 0], 5), axes.linear([-3, -3], 5), axes.at([4], ["4"])):
         first, last = axis["range"]
@@ -231,7 +239,8 @@ def test_labels_get_room_for_their_widest_line() -> None:
     assert wide > short > 10
     assert axes.label_margin(["a<br>abcd"], 10) == short
     assert axes.pixels("&lt;&lt;") == axes.pixels("WW") > axes.pixels("ii")
-    assert axes.fitting(["1,000,000"], 100) < axes.fitting(["10"], 100)
+    assert axes.fitting(["1,000,000"], 250, 9) < axes.fitting(["10"], 250, 9)
+    assert [axes.every(["10"] * count, 100) for count in (2, 3, 5, 8)] == [1, 1, 2, 3]
 
 
 # --- names -------------------------------------------------------------------------------------------

@@ -11,8 +11,11 @@
     plot.className = "ls-plot";
     plot.setAttribute("aria-hidden", "true");
     box.append(plot);
+    let narrow = null;
     const paint = function () {
-      return Plotly.react(plot, lapsheet.painted(figure.data), lapsheet.painted(figure.layout), figure.config);
+      narrow = isNarrow(box, figure);
+      const layout = lapsheet.painted(narrow ? narrowed(figure) : figure.layout);
+      return Plotly.react(plot, lapsheet.painted(figure.data), layout, figure.config);
     };
     try {
       await paint();
@@ -22,11 +25,37 @@
     }
     box.classList.add("ls-drawn");
     lapsheet.onScheme(paint);
+    new ResizeObserver(function () {
+      if (narrow !== isNarrow(box, figure)) {
+        paint();
+      }
+    }).observe(box);
     plot.on("plotly_click", function (event) {
       open(box, figure, event.points[0].customdata);
     });
     walk(Plotly, box, plot, figure);
   };
+
+  // As in lapsheet.css, which does the same to the static picture.
+  const NARROW = 640;
+  const RISE = -14;
+
+  function isNarrow(box, figure) {
+    return Boolean(figure.narrow) && box.clientWidth < NARROW;
+  }
+
+  /* The layout with each name above its row, and as many labels below as there is room for. */
+  function narrowed({ layout, narrow }) {
+    const { margin, xaxis, yaxis } = layout;
+    const ticktext = xaxis.ticktext.map((text, at) => (at % narrow.every ? "" : text));
+    const names = { ticklabelposition: "inside", ticklabelshift: RISE, ticklabeloverflow: "allow" };
+    return {
+      ...layout,
+      margin: { ...margin, l: narrow.left },
+      xaxis: { ...xaxis, ticktext },
+      yaxis: { ...yaxis, ...names, ticklabelstandoff: 0, automargin: false, tickfont: { size: 12 } },
+    };
+  }
 
   /* The figure with the words of each point put together; see hooks/hover.py. */
   function whole(figure) {
@@ -85,6 +114,7 @@
         event.preventDefault();
         now = now < 0 ? (step > 0 ? 0 : all.length - 1) : (now + step + all.length) % all.length;
         Plotly.Fx.hover(plot, [all[now].at]);
+        plot.querySelector(".hovertext")?.scrollIntoView({ block: "nearest", inline: "nearest" });
       } else if (event.key === "Enter" && now >= 0) {
         open(box, figure, all[now].place);
       }
