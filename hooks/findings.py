@@ -26,7 +26,7 @@ Group = tuple[str, tuple[tuple[str, str | int], ...]]
 
 
 METRICS_TOLD = ("rps", "p99")
-_NAMED = 3
+_NAMED, _LISTED = 3, 6
 
 
 def findings_block(
@@ -49,8 +49,14 @@ def findings_block(
         ]
         for metric in metrics
     }
-    items = [_group(view, shared, rows) for those in found.values() for shared, rows in those]
+    reaching: list[Row] = []
+    items = [_group(view, shared, rows, reaching) for those in found.values() for shared, rows in those]
     items += ladder_words(view)
+    if reaching:
+        items.append(
+            "<strong>Tiers</strong>: a row is compared with its own tier's leader only, so a row of a lower "
+            "tier may overlap the first leader."
+        )
     items += _caveats(view, found)
     return f'<ul class="ls-findings">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
 
@@ -68,7 +74,8 @@ def groups(view: View, metric: str) -> list[tuple[dict[str, str | int], list[Row
     return [(fixed_of(key, found), rows) for key, rows in found.items()]
 
 
-def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
+def _group(view: View, key: dict[str, str | int], rows: list[Row], reaching: list[Row]) -> str:
+    """One item; ``reaching`` collects the rows of lower tiers that it cannot tell from its leader."""
     metric = METRICS[rows[0]["metric"]]
     unit = escape(metric.display_unit)
     head = f"<strong>{place_of(view, key)}</strong>, {escape(noun(metric))}: "
@@ -93,13 +100,17 @@ def _group(view: View, key: dict[str, str | int], rows: list[Row]) -> str:
         text = f"{name_of(view, leader)} is alone in the first tier with {_figures(leader)} {unit}"
     if rest:
         names = join_names(f"{name_of(view, row)} ({figure(row)})" for row in rest)
+        if len(rest) > _LISTED:
+            names = f"{len(rest)} others ({figure(rest[0])} to {figure(rest[-1])})"
         text += f"; of the same tier, this run cannot tell {names} from {'them' if several else 'it'}"
     text += "."
     apart = [row for row in tiered if several and row not in small and row not in rest]
     if 0 < len(apart) <= _NAMED:
         text += _above(view, apart, unit)
     elif tiered[-1] not in small:
-        text += "" if several or not lower else _overlapping(view, leader, lower, bool(rest))
+        if lower and not several:
+            reaching += lower
+            text += _overlapping(view, leader, lower, bool(rest))
         text += _last(view, tiered, unit)
     return f"{head}{text}{_without_tier(view, rows)}"
 
@@ -124,7 +135,7 @@ def _overlapping(view: View, leader: Row, lower: list[Row], either: bool) -> str
     names = join_names(f"{name_of(view, row)} ({figure(row)}, tier {row['tier']})" for row in lower)
     them = f"{name_of(view, leader)}{' either' if either else ''}"
     are = "is of a lower tier" if len(lower) == 1 else "are of lower tiers"
-    return f" {names} {are}, but cannot be told from {them}: tiers compare a row with their own leader only."
+    return f" {names} {are}, but cannot be told from {them}."
 
 
 def _unresolved(rows: Sequence[Row]) -> list[Row]:
