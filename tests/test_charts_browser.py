@@ -166,6 +166,9 @@ def test_plotly_draws_where_the_picture_was_and_shifts_nothing(
             (PERCENTILES, "text[y]", ".xtick text"),
             (HEATMAP, "g[text-anchor='middle'] > text[x]", ".heatmap-label text, .xtick text"),
         ]
+        ink = "node => getComputedStyle(node).fill"
+        texts = (f".ls-{kind} text >> nth=0" for kind in ("names", "plot .ytick"))
+        assert len({figures.nth(RANGE).locator(text).evaluate(ink) for text in texts}) == 1
         for number, picture, plot in pairs:
             figure = figures.nth(number)
             drawn = middles(figure, f".ls-plot {plot}")

@@ -46,14 +46,16 @@
 
   /* The layout with each name above its row, and as many labels below as there is room for. */
   function narrowed({ layout, narrow }) {
-    const { margin, xaxis, yaxis } = layout;
+    const { margin, xaxis, yaxis, font } = layout;
     const ticktext = xaxis.ticktext.map((text, at) => (at % narrow.every ? "" : text));
     const names = { ticklabelposition: "inside", ticklabelshift: RISE, ticklabeloverflow: "allow" };
+    // Plotly has a colour of its own for labels within.
+    const tickfont = { size: 12, color: font.color };
     return {
       ...layout,
       margin: { ...margin, l: narrow.left },
       xaxis: { ...xaxis, ticktext },
-      yaxis: { ...yaxis, ...names, ticklabelstandoff: 0, automargin: false, tickfont: { size: 12 } },
+      yaxis: { ...yaxis, ...names, ticklabelstandoff: 0, automargin: false, tickfont },
     };
   }
 
