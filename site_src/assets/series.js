@@ -53,7 +53,8 @@
     return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
   }
 
-  /* What is shown against what the samples give: [{name, shown, value, ok}], figures in base units or words. */
+  /* What is shown against what the samples give: [{name, shown, value, ok, fine}], figures in base units or
+     words; `fine` is said where it is ok. */
   function shown(context, values, agree) {
     const { row } = context;
     const found = lapsheet.standing.of(context);
@@ -62,19 +63,23 @@
           { name: "Median", shown: row.median, value: middle(values) },
           { name: "Lowest", shown: row.low, value: Math.min(...values) },
           { name: "Highest", shown: row.high, value: Math.max(...values) },
-        ].map((sum) => ({ ...sum, ok: agree(sum.shown, sum.value) }))
+        ].map((sum) => ({ ...sum, ok: agree(sum.shown, sum.value), fine: "value agrees" }))
       : [];
     const tier = row.tier === null ? "none" : "tier " + row.tier;
     return [
       ...sums,
       words("Samples", `${row.n} of ${row.wanted}`, `${found.n} of ${found.wanted}`),
       words("Limited", row.floor ? "yes" : "no", found.floor ? "yes" : "no"),
-      { ...words("Tier", tier, found.ranked ? "may have one" : "none"), ok: found.ranked === (row.tier !== null) },
+      {
+        ...words("Tier", tier, found.ranked ? "may have one" : "none"),
+        ok: found.ranked === (row.tier !== null),
+        fine: found.ranked ? "not contradicted" : "value agrees",
+      },
       ...beside(context),
     ];
   }
 
-  const words = (name, shown, value) => ({ name, shown, value, ok: shown === value });
+  const words = (name, shown, value) => ({ name, shown, value, ok: shown === value, fine: "value agrees" });
 
   /* What the page's table shows, against the row of this receipt. */
   function beside({ shown, row, text }) {
@@ -86,7 +91,7 @@
     // Figures that differ may look alike.
     const exact = (one) => ` (${one.median}, ${one.low} to ${one.high}, n = ${one.n}, tier ${one.tier || "none"})`;
     const [there, here] = alike ? ["", ""] : [exact(shown), exact(row)];
-    return [{ name: "In the table", shown: shown.text + there, value: text + here, ok: alike }];
+    return [{ name: "In the table", shown: shown.text + there, value: text + here, ok: alike, fine: "value agrees" }];
   }
 
   lapsheet.series = { wrong, shown, beside };

@@ -87,7 +87,7 @@
       ]),
       ...report.sums.map((sum) => [
         sum.name,
-        sum.ok ? "value agrees" : bad("value differs"),
+        sum.ok ? sum.fine : bad("value differs"),
         "",
         exact(context, sum.shown),
         exact(context, sum.value),
