@@ -20,8 +20,8 @@ from hooks import loading
 from hooks.attempts import attempts_of
 from hooks.claims import claim
 from hooks.judging import judge
-from hooks.sides import Side
 from hooks.sentences import sentence_of
+from hooks.sides import Side
 from hooks.statements import statements_block, statements_of
 from hooks.view import View
 from runner import store, suite
