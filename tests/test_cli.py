@@ -147,7 +147,7 @@ def test_a_failed_server_gives_exit_status_1_and_a_whole_run(tmp_path: Path) -> 
 def test_quickstart_measures_and_builds_a_site_that_shows_it(tmp_path: Path) -> None:
     for name in ("mkdocs.yml", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, tmp_path)
-    for name in ("hooks", "site_src", "runner", "locks"):
+    for name in ("hooks", "site_src", "runner", "locks", "overrides"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "artifacts").mkdir()
     shutil.copy(ROOT / "artifacts" / "pins.toml", tmp_path / "artifacts") if (
