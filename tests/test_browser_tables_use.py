@@ -258,6 +258,7 @@ def test_two_dimensions_down_and_many_rows(visit: Any, address: str, view: View)
     table.page.keyboard.press("Escape")
     # The receipt leaves the address by a step back, which comes a moment later.
     table.page.wait_for_function("!location.search.includes('receipt.')")
+    table.settle()
     table.cell(26, 1).click()
     table.settle()
     assert table.query()["t1.rows"] == [f"{view.dimensions['server'][-1]}~get_item"]
